@@ -9,6 +9,7 @@ slowest tests. The exit code is ctest's, or that of a failed build.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -127,7 +128,8 @@ def build(preset, jobs, all_tests):
 def test(builds, jobs):
     """Runs the tests of all builds as one run of ctest; returns its exit code.
 
-    Runs one more at a time than `jobs`: tests of launchers mostly wait.
+    Runs one more at a time than `jobs`: tests of launchers mostly wait. OpenMP's threads sleep
+    while they wait, since the tests share the cores.
     """
     folder = ROOT / "build" / "all"
     folder.mkdir(parents=True, exist_ok=True)
@@ -136,7 +138,8 @@ def test(builds, jobs):
     command = ["ctest", "-j", str(jobs + 1), "--output-on-failure", "--no-tests=error",
                "--no-label-summary"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True,
-                          errors="replace") as ctest:
+                          errors="replace",
+                          env={"OMP_WAIT_POLICY": "passive", **os.environ}) as ctest:
         for line in with_summary(ctest.stdout, builds):
             print(line, end="", flush=True)
     return ctest.returncode

@@ -178,10 +178,10 @@ Batch batch_of(const CheckpointedCase& c) {
             same_integers("targets", {8 * 12}, 32)};
   }
   if (c.denoises) {
-    return {same_noisy_images(4).to(DType::kF32),
-            same_noise(4).to(DType::kF32)};
+    return {same_noisy_images(2).to(DType::kF32),
+            same_noise(2).to(DType::kF32)};
   }
-  return {randn({4, 1, 28, 28}), same_integers("labels", {4}, 10)};
+  return {randn({2, 1, 28, 28}), same_integers("labels", {2}, 10)};
 }
 
 Tensor loss_of(ChainModel& model, const Batch& batch) {
@@ -204,7 +204,7 @@ Outcome train(const CheckpointedCase& c, const std::string& how) {
   optim::SGD optimizer(model->named_parameters(),
                        {.learning_rate = 0.01, .momentum = 0.9});
   Outcome outcome;
-  for (int step = 0; step < 3; ++step) {
+  for (int step = 0; step < 2; ++step) {
     optimizer.zero_grad();
     const Tensor loss = loss_of(*model, batch);
     loss.backward();
