@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/fill.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
@@ -36,7 +37,7 @@ struct Row {
       widen(from, block.data(), count);
     } else if (step == 0) {
       // Longer blocks come first.
-      if (at == 0) std::fill_n(block.data(), n, static_cast<float>(*from));
+      if (at == 0) fill_row(block.data(), count, static_cast<float>(*from));
     } else {
       for (std::size_t i = 0; i < count; ++i, from += step) {
         block[i] = static_cast<float>(*from);
