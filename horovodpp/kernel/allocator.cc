@@ -2,7 +2,6 @@
 #include "horovodpp/kernel/allocator.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include <array>
 #include <atomic>
@@ -16,6 +15,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/kernel/memory_reclaimer.h"
+#include "horovodpp/kernel/page_heap.h"
 
 namespace hvd::autograd {
 namespace {
@@ -30,23 +30,12 @@ constexpr std::size_t kCachedLargeBytes = std::size_t{1} << 29;
 // them up could wrap.
 constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
 
-// Blocks from this size on ask for huge pages: each page that a loop enters
-// costs a look-up of its address, and interrupts the reading ahead.
-constexpr std::size_t kHugeBytes = std::size_t{1} << 22;
-
-void ask_for_huge_pages(void* memory, std::size_t bytes) {
-  constexpr std::uintptr_t kPage = 4096;
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t before = (kPage - begin % kPage) % kPage;
-  // Where the system refuses, the block is as good.
-  static_cast<void>(::madvise(static_cast<std::byte*>(memory) + before,
-                              bytes - before, MADV_HUGEPAGE));
-}
+// Blocks from this size on come from pages. Smaller ones are worth a quarter of
+// waste: the block that was freed last is still in the processor's cache.
+constexpr std::size_t kPagedBytes = std::size_t{1} << 20;
 
 void* system_allocate(std::size_t bytes) {
-  void* memory = ::operator new(bytes, std::align_val_t(kAlignment));
-  if (bytes >= kHugeBytes) ask_for_huge_pages(memory, bytes);
-  return memory;
+  return ::operator new(bytes, std::align_val_t(kAlignment));
 }
 
 void system_deallocate(void* memory) noexcept {
@@ -111,19 +100,53 @@ std::size_t large_class(std::size_t rounded) {
 
 class LargeCache {
  public:
-  void* take(std::size_t rounded) {
-    MutexLock lock(mutex_);
-    std::vector<void*>& blocks = classes_[large_class(rounded)];
-    if (blocks.empty()) return nullptr;
-    void* memory = blocks.back();
-    blocks.pop_back();
-    cached_bytes_ -= rounded;
-    return memory;
+  void* take(std::size_t bytes) {
+    const std::size_t rounded = rounded_large(bytes);
+    {
+      MutexLock lock(mutex_);
+      if (bytes >= kPagedBytes) return pages_.take(bytes);
+      std::vector<void*>& blocks = classes_[large_class(rounded)];
+      if (!blocks.empty()) {
+        void* memory = blocks.back();
+        blocks.pop_back();
+        cached_bytes_ -= rounded;
+        return memory;
+      }
+    }
+    return system_allocate(rounded);
   }
 
-  bool put(void* memory, std::size_t rounded) noexcept {
+  void put(void* memory, std::size_t bytes) noexcept {
+    const std::size_t rounded = rounded_large(bytes);
     MutexLock lock(mutex_);
-    if (cached_bytes_ + rounded > kCachedLargeBytes) return false;
+    if (bytes >= kPagedBytes) {
+      pages_.give(memory, bytes);
+    } else if (cached_bytes_ + rounded > kCachedLargeBytes ||
+               !try_push(memory, rounded)) {
+      system_deallocate(memory);
+    }
+  }
+
+  // Held during a fork, so that no other thread is inside the cache then.
+  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.lock(); }
+  void unlock() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.unlock(); }
+
+  void drain() {
+    std::array<std::vector<void*>, kLargeClasses> old;
+    {
+      MutexLock lock(mutex_);
+      old.swap(classes_);
+      cached_bytes_ = 0;
+      pages_.drain();
+    }
+    for (auto& blocks : old) {
+      for (void* block : blocks) system_deallocate(block);
+    }
+  }
+
+ private:
+  bool try_push(void* memory, std::size_t rounded) noexcept
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     try {
       classes_[large_class(rounded)].push_back(memory);
     } catch (const std::bad_alloc&) {
@@ -133,26 +156,13 @@ class LargeCache {
     return true;
   }
 
-  // Held during a fork, so that no other thread is inside the cache then.
-  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex_) { mutex_.lock(); }
-  void unlock() ABSL_UNLOCK_FUNCTION(mutex_) { mutex_.unlock(); }
+  static constexpr std::size_t kLargeClasses = 96;  // Below kPagedBytes.
 
-  void drain() {
-    std::array<std::vector<void*>, 256> old;
-    {
-      MutexLock lock(mutex_);
-      old.swap(classes_);
-      cached_bytes_ = 0;
-    }
-    for (auto& blocks : old) {
-      for (void* block : blocks) system_deallocate(block);
-    }
-  }
-
- private:
   Mutex mutex_;
-  std::array<std::vector<void*>, 256> classes_ ABSL_GUARDED_BY(mutex_);
+  std::array<std::vector<void*>, kLargeClasses> classes_
+      ABSL_GUARDED_BY(mutex_);
   std::size_t cached_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  PageHeap pages_ ABSL_GUARDED_BY(mutex_){kCachedLargeBytes};
 };
 
 LargeCache& large_cache();
@@ -201,8 +211,8 @@ class CpuAllocator : public Allocator {
                        std::memory_order_relaxed);
     if (bytes <= kMaxSmallBlock) {
       deallocate_small(memory, bytes);
-    } else if (!large_cache().put(memory, rounded_large(bytes))) {
-      system_deallocate(memory);
+    } else {
+      large_cache().put(memory, bytes);
     }
   }
 
@@ -222,10 +232,7 @@ class CpuAllocator : public Allocator {
   static void* take(std::size_t bytes) {
     if (bytes <= kMaxSmallBlock) return allocate_small(bytes);
     if (bytes > kAddressSpace) throw std::bad_alloc();
-    const std::size_t rounded = rounded_large(bytes);
-    void* memory = large_cache().take(rounded);
-    if (memory == nullptr) memory = system_allocate(rounded);
-    return memory;
+    return large_cache().take(bytes);
   }
 
   void count(std::int64_t bytes) {

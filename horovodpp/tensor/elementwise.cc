@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/fill.h"
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
@@ -36,7 +37,7 @@ struct Row {
       widen(from, block.data(), count);
     } else if (step == 0) {
       // Longer blocks come first.
-      if (at == 0) std::fill_n(block.data(), n, static_cast<float>(*from));
+      if (at == 0) fill_row(block.data(), count, static_cast<float>(*from));
     } else {
       for (std::size_t i = 0; i < count; ++i, from += step) {
         block[i] = static_cast<float>(*from);
@@ -176,6 +177,31 @@ bool is_one_row(const Tensor& out, std::initializer_list<const Tensor*> in) {
   return true;
 }
 
+// A matrix and a column: runs `loop` on each row and its number. Returns false
+// for other shapes, layouts and dtypes.
+bool run_number(FloatLoop loop, const Tensor& out, const Tensor& matrix,
+                const Tensor& column) {
+  const Dims& shape = out.shape();
+  if (shape.size() < 2 || column.shape().size() != shape.size() ||
+      column.shape()[shape.size() - 1] != 1 || out.dtype() != DType::kF32 ||
+      matrix.shape() != shape || !matrix.is_contiguous() ||
+      !out.is_contiguous()) {
+    return false;
+  }
+  const auto walk = walk_as_stored<3>(
+      shape,
+      {out.strides(), matrix.strides(), broadcast_strides(column, shape)});
+  if (walk.row_steps() != Walk<3>::Offsets{1, 1, 0}) return false;
+  const float* x = matrix.data<float>();
+  const float* c = column.data<float>();
+  float* y = out.data<float>();
+  const auto n = static_cast<std::size_t>(walk.row_size());
+  for_each_row_in_parallel(walk, [&](const auto& at) {
+    loop(x + at[1], nullptr, c[at[2]], y + at[0], n);
+  });
+  return true;
+}
+
 }  // namespace
 
 void check_no_bool(DType a, DType b, const char* operation) {
@@ -220,7 +246,12 @@ void run_function(FunctionLoop loop, const Constants& constants,
       out, in);
 }
 
-void run_loop(FloatLoop loop, const Operands& operands) {
+void run_loop(FloatLoop loop, FloatLoop of_number, const Operands& operands) {
+  if (of_number != nullptr && operands.y != nullptr &&
+      (run_number(of_number, operands.out, operands.x, *operands.y) ||
+       run_number(of_number, operands.out, *operands.y, operands.x))) {
+    return;
+  }
   const auto c = static_cast<float>(operands.c);
   if (operands.y == nullptr) {
     run_row_loop([=](const float* const* in, float* out,

@@ -57,8 +57,21 @@ inline bool in_floats(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16;
 }
 
-// For float32, bfloat16 or float16.
-void run_loop(FloatLoop loop, const Operands& operands);
+// The loop that computes F of x and one y for all elements, c being y, for an F
+// whose operands may change places; else null.
+template <typename F>
+FloatLoop loop_of_number() {
+  if constexpr (std::is_same_v<F, functors::Add>) {
+    return float_loop(LoopId::kAddScalar);
+  } else if constexpr (std::is_same_v<F, functors::Mul>) {
+    return float_loop(LoopId::kMulScalar);
+  } else {
+    return nullptr;
+  }
+}
+
+// For float32, bfloat16 or float16. `of_number` as from loop_of_number().
+void run_loop(FloatLoop loop, FloatLoop of_number, const Operands& operands);
 
 // c as a T, modulo its range; for integers c must be whole.
 //   InvalidArgument  c is not whole; names `operation`
@@ -100,7 +113,7 @@ template <typename F>
 void run(const Operands& operands, const char* operation) {
   const DType dtype = operands.out.dtype();
   if (in_floats(dtype)) {
-    run_loop(float_loop(F::kLoop), operands);
+    run_loop(float_loop(F::kLoop), loop_of_number<F>(), operands);
   } else if (dtype == DType::kF64) {
     run_each<F, double>(operands, operation);
   } else if constexpr (F::kTakesIntegers) {

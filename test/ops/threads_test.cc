@@ -42,7 +42,9 @@ std::vector<Tensor> computed(const std::function<Tensor(const Tensor&)>& f,
 TEST(Threads, ComputeTheSameBitsInAnyNumber) {
   const Tensor at = to(rand({515}) * 515.0, DType::kI64);
   const Tensor rows = to(rand({700}) * 333.0, DType::kI64);
+  const Tensor some = to(rand({333}) * 333.0, DType::kI64);
   const Tensor weight = randn({515}, {.requires_grad = true});
+  const Tensor column = randn({333, 1}, {.requires_grad = true});
   const std::map<std::string, std::function<Tensor(const Tensor&)>> all = {
       {"exp", [](auto& x) { return exp(x); }},
       {"sin", [](auto& x) { return sin(x); }},
@@ -51,6 +53,10 @@ TEST(Threads, ComputeTheSameBitsInAnyNumber) {
       {"pow2", [](auto& x) { return pow(x, 2.0); }},
       {"clamp", [](auto& x) { return clamp(x, -0.5, 0.5); }},
       {"row", [&](auto& x) { return x * weight; }},
+      {"column", [&](auto& x) { return x * column; }},
+      {"prod_rows", [](auto& x) { return prod(x, 1); }},
+      {"prod_columns", [](auto& x) { return prod(x, 0); }},
+      {"index_add", [&](auto& x) { return index_add(x, 0, some, x); }},
       {"transposed", [](auto& x) { return transpose(x, 0, 1).contiguous(); }},
       {"flip", [](auto& x) { return flip(x, {1}); }},
       {"sum", [](auto& x) { return sum(x); }},

@@ -202,6 +202,24 @@ TEST(Elementwise, ReadsEveryLayout) {
   }
 }
 
+TEST(Elementwise, AColumnMeansTheSameAsItsCopies) {
+  const Dims shape{3, 5, 40};
+  const Tensor x = randn(shape);
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    return a.to_vector<float>() == b.to_vector<float>();
+  };
+  for (const Dims& narrow : {Dims{3, 5, 1}, Dims{3, 1, 1}, Dims{1, 5, 1}}) {
+    const Tensor column = randn(narrow);
+    const Tensor copies = clone(expand(column, shape));
+    EXPECT_TRUE(same(mul(x, column), mul(x, copies)));
+    EXPECT_TRUE(same(mul(column, x), mul(copies, x)));
+    EXPECT_TRUE(same(add(x, column), add(x, copies)));
+    EXPECT_TRUE(same(add(column, x), add(copies, x)));
+    EXPECT_TRUE(same(sub(x, column), sub(x, copies)));
+    EXPECT_TRUE(same(div(column, x), div(copies, x)));
+  }
+}
+
 TEST(Elementwise, WritesIntoAnOperand) {
   Tensor x = arange(0, 12, 1, {.dtype = DType::kF32}).view({3, 4});
   x.t().mul_(from_vector<float>({1, 2, 3}, {3}));

@@ -147,6 +147,7 @@ inline constexpr auto kOperationNames =
                                      "pad",
                                      "polygamma",
                                      "pow",
+                                     "prod",
                                      "reciprocal",
                                      "relu",
                                      "remainder",

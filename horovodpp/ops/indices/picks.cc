@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/indices/picks.h"
 
+#include <algorithm>
 #include <optional>
+#include <type_traits>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "horovodpp/autograd/record/record.h"
 #include "horovodpp/autograd/record/result_of.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/kernel/loops/rows.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/shape_ops.h"
@@ -143,18 +146,42 @@ void for_each_picked_rows(const Places& places, const Dims& strides,
   }
 }
 
-// Calls f(at, other) for each chosen element: its offsets in both tensors.
-template <typename F>
-void for_each_place(const Places& places, const Dims& strides, F f) {
+// Calls f(at, other) for each chosen element: its offsets in both tensors; or
+// row(at, other, n) for elements that are adjacent in both.
+template <typename F, typename Row>
+void for_each_place(const Places& places, const Dims& strides, F f, Row row) {
   for_each_picked_rows(places, strides, [&](const PickedRows& rows) {
+    const bool adjacent = rows.step == 1 && rows.other_step == 1;
     for (std::int64_t i = 0; i < rows.picks; ++i) {
       const std::int64_t at = rows.starts[i] + rows.at;
       const std::int64_t other = rows.other + i * rows.pick_step;
+      if (adjacent) {
+        row(at, other, static_cast<std::size_t>(rows.size));
+        continue;
+      }
       for (std::int64_t k = 0; k < rows.size; ++k) {
         f(at + k * rows.step, other + k * rows.other_step);
       }
     }
   });
+}
+
+template <typename T>
+T sum_of(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || b;
+  } else {
+    return stored<T>(loaded(a) + loaded(b));
+  }
+}
+
+template <typename T>
+void add_row(const T* from, T* to, std::size_t n) {
+  if constexpr (std::is_same_v<T, float>) {
+    rows::apply<functors::Add>(to, from, 0.0f, to, n);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) to[i] = sum_of(to[i], from[i]);
+  }
 }
 
 // Writes or adds `values`, which broadcast, to the chosen elements of x.
@@ -166,17 +193,21 @@ void put_at(const Places& places, const Tensor& x, const Tensor& values,
     const Dims strides = broadcast_strides(values, places.result);
     // Two loops without a branch inside.
     if (accumulate) {
-      for_each_place(places, strides, [=](std::int64_t at, std::int64_t other) {
-        if constexpr (std::is_same_v<T, bool>) {
-          to[at] = from[other] || to[at];
-        } else {
-          to[at] = stored<T>(loaded(to[at]) + loaded(from[other]));
-        }
-      });
+      for_each_place(
+          places, strides,
+          [=](std::int64_t at, std::int64_t other) {
+            to[at] = sum_of(to[at], from[other]);
+          },
+          [=](std::int64_t at, std::int64_t other, std::size_t n) {
+            add_row(from + other, to + at, n);
+          });
     } else {
-      for_each_place(places, strides, [=](std::int64_t at, std::int64_t other) {
-        to[at] = from[other];
-      });
+      for_each_place(
+          places, strides,
+          [=](std::int64_t at, std::int64_t other) { to[at] = from[other]; },
+          [=](std::int64_t at, std::int64_t other, std::size_t n) {
+            std::copy_n(from + other, n, to + at);
+          });
     }
   });
 }
@@ -261,7 +292,10 @@ Tensor pick(const Tensor& x, const Picks& picks) {
       const T* from = x.data<T>();
       for_each_place(
           places, picked.strides(),
-          [&](std::int64_t at, std::int64_t other) { to[other] = from[at]; });
+          [=](std::int64_t at, std::int64_t other) { to[other] = from[at]; },
+          [=](std::int64_t at, std::int64_t other, std::size_t n) {
+            std::copy_n(from + at, n, to + other);
+          });
     });
     return picked;
   });

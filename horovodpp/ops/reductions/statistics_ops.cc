@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All are compositions, so they have derivatives of any order.
+// All but prod() are compositions, so they have derivatives of any order.
 #include "horovodpp/ops/reductions/statistics_ops.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/reduce_ops.h"
+#include "horovodpp/ops/reductions/row_products.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/ops/unary_ops.h"
 #include "horovodpp/tensor/convert.h"
@@ -94,22 +95,6 @@ Tensor truth_of(const Tensor& x, const Tensor& truth) {
   return x.dtype() == DType::kU8 ? to(truth, DType::kU8) : truth;
 }
 
-// Of dimension `dim`, which becomes 1: multiplies its halves.
-Tensor product(Tensor x, std::int64_t dim) {
-  std::int64_t n = x.size(dim);
-  if (n == 0) return add(sum(x, {dim}, true), 1);
-  if (n == 1) return mul(x, 1);
-  Tensor odd;
-  for (; n > 1; n /= 2) {
-    if (n % 2 == 1) {
-      const Tensor last = narrow(x, dim, n - 1, 1);
-      odd = odd.defined() ? mul(odd, last) : last;
-    }
-    x = mul(narrow(x, dim, 0, n / 2), narrow(x, dim, n / 2, n / 2));
-  }
-  return odd.defined() ? mul(x, odd) : x;
-}
-
 }  // namespace
 }  // namespace autograd
 
@@ -169,7 +154,7 @@ Tensor prod(const Tensor& x, std::int64_t dim, bool keepdim) {
   const auto along = static_cast<std::int64_t>(
       autograd::checked_dim(dim, x.shape().size(), "prod"));
   const auto multiply = [&](const Tensor& wide) {
-    return autograd::product(wide, along);
+    return autograd::products_along(wide, along);
   };
   const Tensor out = is_floating_point(x.dtype())
                          ? autograd::in_float32(x, multiply)

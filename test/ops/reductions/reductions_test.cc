@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/autograd/gradcheck.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/thread/threads.h"
 
@@ -37,6 +39,56 @@ TEST(Prod, TheDerivativeIsRightForZeros) {
   EXPECT_THAT(gradient_of(prod(two_zeros), two_zeros), ElementsAre(0, 0, 0));
   EXPECT_THAT(gradient_of(cumprod(one_zero, 0), one_zero),
               ElementsAre(1, 8, 0));
+}
+
+// Rows of more elements than a vector, and columns; of them one has a zero, one
+// two, and one a product too small to divide.
+TEST(Prod, TheGradientIsTheProductOfTheOthers) {
+  constexpr std::int64_t kRows = 5, kSize = 37;
+  Tensor rows = rand({kRows, kSize}) + 0.5;
+  rows.index_put_({1, 7}, 0.0);
+  rows.index_put_({2, 20}, 0.0);
+  rows.index_put_({2, 36}, 0.0);
+  rows.index_put_({3, 3}, 1e-40);
+  const auto others = [&](std::int64_t row, std::int64_t skipped) {
+    double product = 1;
+    for (std::int64_t i = 0; i < kSize; ++i) {
+      if (i != skipped) product *= rows.index({row, i}).item<float>();
+    }
+    return product;
+  };
+  for (const std::int64_t dim : {1, 0}) {
+    Tensor x = dim == 1 ? clone(rows) : clone(transpose(rows, 0, 1));
+    x.set_requires_grad(true);
+    const Tensor dx = autograd::grad({sum(prod(x, dim))}, {x})[0];
+    const Tensor found = dim == 1 ? dx : transpose(dx, 0, 1);
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      for (std::int64_t i = 0; i < kSize; ++i) {
+        const double wanted = others(row, i);
+        EXPECT_NEAR(found.index({row, i}).item<float>(), wanted,
+                    1e-5 * wanted + 1e-40);
+      }
+    }
+  }
+}
+
+TEST(Prod, HasTwoDerivatives) {
+  for (const std::int64_t dim : {0, 1}) {
+    Tensor x = rand({3, 4}, {.dtype = DType::kF64}) + 0.5;
+    x = x.detach().set_requires_grad(true);
+    const auto f = [=](const std::vector<Tensor>& in) {
+      return std::vector<Tensor>{prod(in[0], dim)};
+    };
+    EXPECT_NO_THROW(autograd::gradcheck(f, {x}));
+    EXPECT_NO_THROW(autograd::gradgradcheck(f, {x}));
+  }
+}
+
+TEST(Prod, OfIntegersWrapsAround) {
+  const Tensor x = full({70}, 3, {.dtype = DType::kI64});
+  std::uint64_t wanted = 1;
+  for (int i = 0; i < 70; ++i) wanted *= 3;
+  EXPECT_EQ(prod(x).item<std::int64_t>(), static_cast<std::int64_t>(wanted));
 }
 
 TEST(Prod, OfNothingIsOne) {
