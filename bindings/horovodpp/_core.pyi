@@ -146,8 +146,6 @@ def local_rank() -> int: ...
 
 def local_size() -> int: ...
 
-def have_spare_cores(ranks: int, threads: int) -> bool: ...
-
 def cross_rank() -> int: ...
 
 def cross_size() -> int: ...
@@ -207,6 +205,30 @@ def join(process_set: ProcessSet) -> Operation: ...
 
 def barrier(process_set: ProcessSet) -> Operation: ...
 
+class Handles:
+    """The numbers of operations in flight, and their names."""
+
+    def __init__(self) -> None: ...
+
+    def tell_ranks_apart(self, are_threads: bool) -> None: ...
+
+    def claim(self, what: str, name: str, process_set: ProcessSet) -> str:
+        """The key of a name, for add()."""
+
+    def add(self, operation: object, finish: object | None, keep: object | None, key: str | None) -> int: ...
+
+    def poll(self, handle: object | None) -> bool: ...
+
+    def synchronize(self, handle: object | None) -> object: ...
+
+    def order(self, handle: object | None, stream: int) -> None: ...
+
+    def free_name(self, handle: object | None) -> None: ...
+
+    def forget_all(self) -> None: ...
+
+    def keep_those_in_flight(self) -> None: ...
+
 class PlainTensors:
     """
     Collectives on contiguous tensors on the CPU, of these classes of a framework and of a dtype that the library has.
@@ -214,11 +236,11 @@ class PlainTensors:
 
     def __init__(self, table: object, types: tuple, is_lazy: str) -> None: ...
 
-    def start_allreduce(self, tensor: object | None, name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Operation:
-        """None if the tensor is another."""
+    def start_allreduce(self, handles: Handles, tensor: object | None, name: object | None, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet, finish: object | None) -> int | None:
+        """A handle; None if the tensor is another."""
 
-    def start_grouped_allreduce(self, tensors: list, name: str, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet) -> Operation:
-        """None if a tensor is another."""
+    def start_grouped_allreduce(self, handles: Handles, tensors: list, name: object | None, op: int, prescale_factor: float, postscale_factor: float, process_set: ProcessSet, finish: object | None) -> int | None:
+        """A handle; None if a tensor is another."""
 
 def arena_alloc(bytes: int) -> object:
     """
@@ -316,6 +338,9 @@ class Due(enum.Enum):
     HELD = 3
 
     BUCKET = 4
+
+def best_bucket_bytes(local_ranks: int, ranks: int, threads: int) -> int:
+    """The best bucket_bytes if each rank computes with `threads`."""
 
 class GradientLedger:
     """

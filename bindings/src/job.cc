@@ -218,8 +218,6 @@ void add_job(nb::module_& module) {
   module.def("size", &size);
   module.def("local_rank", &local_rank);
   module.def("local_size", &local_size);
-  module.def("have_spare_cores", &have_spare_cores, arg("ranks"),
-             arg("threads"));
   module.def("cross_rank", &cross_rank);
   module.def("cross_size", &cross_size);
   module.def("is_homogeneous", &is_homogeneous);

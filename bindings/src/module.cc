@@ -8,6 +8,7 @@
 #include "src/collectives.h"
 #include "src/completions.h"
 #include "src/errors.h"
+#include "src/handles.h"
 #include "src/job.h"
 #include "src/operation.h"
 #include "src/plain_tensors.h"
@@ -26,6 +27,7 @@ NB_MODULE(_core, module) {
   hvd::python::add_process_sets(module);
   hvd::python::add_job(module);
   hvd::python::add_collectives(module);
+  hvd::python::add_handles(module);
   hvd::python::add_plain_tensors(module);
   hvd::python::add_arena(module);
   hvd::python::add_captured_steps(module);

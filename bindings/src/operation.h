@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -67,6 +68,7 @@ class FutureOperation final : public Operation {
   explicit FutureOperation(Future<T> future) : future_(std::move(future)) {}
   // Waiting for an operation in flight needs no GIL.
   ~FutureOperation() override {
+    if (future_.poll()) return;
     const nanobind::gil_scoped_release without_gil;
     future_ = Future<T>();
   }
@@ -132,6 +134,10 @@ nanobind::object wait(Operation& operation);
 // The same, for at most `seconds`, if there are any. Raises TimeoutError.
 nanobind::object wait_within(Operation& operation,
                              std::optional<double> seconds);
+
+// Makes a CUDA stream wait for the operation, once that is in a stream of its
+// GPU. As wait() otherwise.
+void order(const Operation& operation, std::uintptr_t stream);
 
 // Whether a signal handler of Python has raised; the exception stays set. Call
 // without the GIL.

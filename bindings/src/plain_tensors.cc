@@ -2,6 +2,7 @@
 #include "src/plain_tensors.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <cstddef>
@@ -9,12 +10,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "horovodpp/core/memory/dlpack_type.h"
 #include "horovodpp/core/tensor_view.h"
 #include "horovodpp/runtime/global_collectives.h"
+#include "src/handles.h"
 #include "src/operation.h"
 #include "src/process_sets.h"
 
@@ -120,32 +123,57 @@ AllreduceOptions options_of(std::string name, int op, double prescale,
   return options;
 }
 
-// None unless the tensor is plain.
-std::unique_ptr<Operation> start_allreduce(const PlainTensors& tensors,
-                                           nb::handle tensor, std::string name,
-                                           int op, double prescale,
-                                           double postscale,
-                                           const ProcessSet& set) {
-  std::optional<TensorView> view = tensors.find(tensor);
-  if (!view) return nullptr;
-  return operation(allreduce_async_(
-      *std::move(view),
-      options_of(std::move(name), op, prescale, postscale, set)));
+// The text of a name that Python passes: empty for None, nullopt for another
+// type.
+std::optional<std::string> text_of(nb::handle name) {
+  if (name.is_none()) return "";
+  if (!nb::isinstance<nb::str>(name)) return std::nullopt;
+  return nb::cast<std::string>(name);
 }
 
-// None unless all tensors of the group are plain.
-std::unique_ptr<Operation> start_grouped_allreduce(
-    const PlainTensors& tensors, const nb::list& group, std::string name,
-    int op, double prescale, double postscale, const ProcessSet& set) {
+std::string key_of(const Handles& handles, std::string_view what,
+                   const std::string& name, const ProcessSet& set) {
+  return name.empty() ? "" : handles.claim(what, name, set);
+}
+
+using MaybeHandle = std::optional<Handles::Number>;
+
+// Nullopt unless the tensor is plain.
+MaybeHandle start_allreduce(const PlainTensors& tensors, Handles& handles,
+                            nb::object tensor, nb::handle name, int op,
+                            double prescale, double postscale,
+                            const ProcessSet& set, nb::object finish) {
+  std::optional<TensorView> view = tensors.find(tensor);
+  std::optional<std::string> text = text_of(name);
+  if (!view || !text) return std::nullopt;
+  std::string key = key_of(handles, "allreduce", *text, set);
+  return handles.add(
+      operation(allreduce_async_(
+          *std::move(view),
+          options_of(*std::move(text), op, prescale, postscale, set))),
+      std::move(finish), std::move(tensor), std::move(key));
+}
+
+// Nullopt unless all tensors of the group are plain.
+MaybeHandle start_grouped_allreduce(const PlainTensors& tensors,
+                                    Handles& handles, nb::list group,
+                                    nb::handle name, int op, double prescale,
+                                    double postscale, const ProcessSet& set,
+                                    nb::object finish) {
+  std::optional<std::string> text = text_of(name);
+  if (!text) return std::nullopt;
   std::vector<TensorView> views;
   for (const nb::handle tensor : group) {
     std::optional<TensorView> view = tensors.find(tensor);
-    if (!view) return nullptr;
+    if (!view) return std::nullopt;
     views.push_back(*std::move(view));
   }
-  return operation(grouped_allreduce_async_(
-      std::move(views),
-      options_of(std::move(name), op, prescale, postscale, set)));
+  std::string key = key_of(handles, "grouped_allreduce", *text, set);
+  return handles.add(
+      operation(grouped_allreduce_async_(
+          std::move(views),
+          options_of(*std::move(text), op, prescale, postscale, set))),
+      std::move(finish), std::move(group), std::move(key));
 }
 
 }  // namespace
@@ -157,14 +185,14 @@ void add_plain_tensors(nb::module_& module) {
       "framework and of a dtype that the library has.")
       .def(nb::init<const nb::object&, nb::tuple, nb::str>(), arg("table"),
            arg("types"), arg("is_lazy"))
-      .def("start_allreduce", &start_allreduce, arg("tensor").none(),
-           arg("name"), arg("op"), arg("prescale_factor"),
-           arg("postscale_factor"), arg("process_set"),
-           "None if the tensor is another.")
-      .def("start_grouped_allreduce", &start_grouped_allreduce, arg("tensors"),
-           arg("name"), arg("op"), arg("prescale_factor"),
-           arg("postscale_factor"), arg("process_set"),
-           "None if a tensor is another.");
+      .def("start_allreduce", &start_allreduce, arg("handles"),
+           arg("tensor").none(), arg("name").none(), arg("op"),
+           arg("prescale_factor"), arg("postscale_factor"), arg("process_set"),
+           arg("finish").none(), "A handle; None if the tensor is another.")
+      .def("start_grouped_allreduce", &start_grouped_allreduce, arg("handles"),
+           arg("tensors"), arg("name").none(), arg("op"),
+           arg("prescale_factor"), arg("postscale_factor"), arg("process_set"),
+           arg("finish").none(), "A handle; None if a tensor is another.");
 }
 
 }  // namespace hvd::python

@@ -79,7 +79,8 @@ absl::Status RankProtocol::run(const std::vector<Record>& records) {
     batch.participants = definition.participants;
     batch.result = definition.result;
     if (adds_set(request.kind)) {
-      sets_.add(definition.result, request.ranks);
+      sets_.add(definition.result, request.ranks,
+                describe(request.kind).is_of_members);
     } else if (removes_set(request.kind)) {
       remove_set(request.subject);
       messages_.emplace_back(Passed{{record.id}});

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
+#include "horovodpp/core/thread/threads.h"
 
 namespace hvd::replica {
 namespace {
@@ -19,6 +20,13 @@ void check_expected(int contributions, const std::string& whose) {
 }
 
 }  // namespace
+
+std::size_t bucket_bytes_for(int local_ranks, int ranks, int threads) {
+  constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
+  const bool hides_nothing =
+      local_ranks == ranks && !have_spare_cores(local_ranks, threads);
+  return hides_nothing ? kBucketBytes : 0;
+}
 
 std::size_t GradientLedger::enter(std::string name) {
   records_.push_back({.name = std::move(name), .expected = expected_});

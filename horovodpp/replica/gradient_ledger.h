@@ -53,6 +53,11 @@ enum class Due : std::int8_t {
   kBucket,  // release(), which includes the gradient; each by itself.
 };
 
+// The best `bucket_bytes` of a ledger on a node with `local_ranks` of all
+// `ranks`, where each rank computes with `threads` threads. 0 if a core is free
+// to overlap reductions with backward.
+std::size_t bucket_bytes_for(int local_ranks, int ranks, int threads);
+
 class GradientLedger {
  public:
   // Gradients that may wait do so until they have `bucket_bytes` together, or

@@ -14,7 +14,6 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/future.h"
 #include "horovodpp/core/thread/mutex.h"
-#include "horovodpp/core/thread/threads.h"
 #include "horovodpp/replica/gradient_ledger.h"
 #include "horovodpp/replica/gradient_pieces.h"
 #include "horovodpp/replica/gradient_sender.h"
@@ -201,12 +200,8 @@ std::vector<std::shared_ptr<const void>> GradientReducer::State::renew(
 }
 
 std::size_t best_bucket_bytes(const Runtime& job, int threads) {
-  constexpr std::size_t kBucketBytes = std::size_t{16} << 20;
   const Topology& topology = job.topology();
-  const int ranks = topology.local_size();
-  const bool hides_nothing =
-      ranks == topology.size() && !have_spare_cores(ranks, threads);
-  return hides_nothing ? kBucketBytes : 0;
+  return bucket_bytes_for(topology.local_size(), topology.size(), threads);
 }
 
 GradientReducer::GradientReducer(Runtime& runtime, ReducerOptions options)

@@ -201,6 +201,12 @@ TEST(GradientLedger, TheRestNeitherWaitsNorWasSent) {
   EXPECT_EQ(ledger.rest(kAll), kAll);
 }
 
+TEST(GradientLedger, BucketsAreForNodesWhoseCoresAllCompute) {
+  constexpr int kMoreThanCores = 1 << 20;
+  EXPECT_EQ(bucket_bytes_for(2, 2, kMoreThanCores), std::size_t{16} << 20);
+  EXPECT_EQ(bucket_bytes_for(2, 4, kMoreThanCores), 0u);
+}
+
 TEST(GradientLedger, TakesSentGradientsAndForgetsOtherContributions) {
   GradientLedger ledger = ledger_of_four();
   ledger.add_group({kA, kB});

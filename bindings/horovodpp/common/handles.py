@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handles: numbers of operations in flight, for poll() and synchronize().
 
-A name is taken until the program knows that its operation is done: until synchronize() has
-returned, or poll() has returned True. So a second use is refused or not by the program's order,
-which ranks share, and never by the time that the operation took.
+The tables are the module's (bindings/src/handles.h).
 """
 from __future__ import annotations
 
-import itertools
 import weakref
 from typing import Any
 
@@ -17,12 +14,7 @@ from horovodpp.common.explained import explained
 
 # In its scope, this thread waits for the operations that it submits, and wakes no other thread.
 AT_ONCE = _core.AtOnce()
-_numbers = itertools.count()
-# Number -> (operation, function of its result and `keep` that makes the caller's result, keep, key
-# of the name).
-_under_way: dict = {}
-_taken: dict = {}  # Key of a name -> the number of the operation that has it.
-_ranks_are_threads = False
+TABLE = _core.Handles()  # Of this process.
 _listeners: weakref.WeakSet = weakref.WeakSet()
 
 
@@ -37,12 +29,7 @@ def claim(what, name, core):
     if not isinstance(name, str) or not name:
         wire(name)  # Refuses another type.
         return None
-    key = (what, name, core, _core.rank()) if _ranks_are_threads else (what, name, core)
-    if key in _taken:
-        raise ValueError(
-            f"{what}: the name {name!r} is taken by handle {_taken[key]} until that is "
-            "synchronized: call synchronize() first, or use another name")
-    return key
+    return TABLE.claim(what, name, core)
 
 
 def add(operation, finish=None, keep=None, key=None):
@@ -50,22 +37,7 @@ def add(operation, finish=None, keep=None, key=None):
 
     `keep`, usually the tensor, lives until the handle is synchronized. `key` is from claim().
     """
-    number = next(_numbers)
-    _under_way[number] = (operation, finish, keep, key)
-    if key is not None:
-        _taken[key] = number
-    return number
-
-
-def _free_name(number, key):
-    if _taken.get(key) == number:
-        del _taken[key]
-
-
-def _remove(handle):
-    entry = _under_way.pop(handle, None)
-    if entry is not None:
-        _free_name(handle, entry[3])
+    return TABLE.add(operation, finish, keep, key)
 
 
 @explained(returns="True once the operation is done; its name is then free.",
@@ -76,14 +48,7 @@ def poll(handle: int) -> bool:
 
     Raises ValueError for a handle that does not exist or was synchronized.
     """
-    try:
-        operation, _, _, key = _under_way[handle]
-    except KeyError:
-        raise ValueError(f"Handle {handle} was not created or has been cleared.") from None
-    is_done = operation.poll()
-    if is_done:
-        _free_name(handle, key)
-    return is_done
+    return TABLE.poll(handle)
 
 
 @explained(returns="The result of the operation; None for an unknown handle.",
@@ -96,21 +61,7 @@ def synchronize(handle: int) -> Any:
     Raises HorovodInternalError if the operation failed. If it would fail again, because the ranks
     disagree, the error is an InvalidCallError, which is a HorovodInternalError.
     """
-    entry = _under_way.get(handle)
-    if entry is None:
-        return None
-    operation, finish, keep, key = entry
-    try:
-        result = operation.wait()
-    except KeyboardInterrupt:
-        raise  # The operation is still in flight.
-    except BaseException:
-        _remove(handle)
-        raise
-    _under_way.pop(handle, None)
-    if key is not None:
-        _free_name(handle, key)
-    return result if finish is None else finish(result, keep)
+    return TABLE.synchronize(handle)
 
 
 @explained(raises={"ValueError": "the handle does not exist, or was synchronized.",
@@ -133,22 +84,12 @@ def wait_in_stream(handle: int, stream: Any) -> None:
     Raises ValueError for an unknown handle, and HorovodInternalError if the operation failed
     before.
     """
-    entry = _under_way.get(handle)
-    if entry is None:
-        raise ValueError(f"Handle {handle} was not created or has been cleared.")
-    try:
-        entry[0].order(stream_number(stream))
-    except KeyboardInterrupt:
-        raise  # The operation is still in flight.
-    except BaseException:
-        _remove(handle)
-        raise
+    TABLE.order(handle, stream_number(stream))
 
 
 def tell_ranks_apart(are_threads):
     """Says whether the ranks of the next calls are threads, each with names of its own."""
-    global _ranks_are_threads
-    _ranks_are_threads = are_threads
+    TABLE.tell_ranks_apart(are_threads)
 
 
 def stream_number(stream):
@@ -167,8 +108,7 @@ def wait_for(start, *arguments, **options):
         return synchronize(handle)
     except KeyboardInterrupt:
         # The operation goes on, but its caller has no handle. A later use of the name follows it.
-        if handle in _under_way:
-            _free_name(handle, _under_way[handle][3])
+        TABLE.free_name(handle)
         raise
 
 
@@ -179,14 +119,11 @@ def reset_with_job(listener):
 
 def forget_all():
     """Drops the operations of a job that has ended."""
-    _under_way.clear()
-    _taken.clear()
+    TABLE.forget_all()
     for listener in list(_listeners):
         listener.reset()
 
 
 def keep_until_exit():
     """Keeps operations in flight, and their memory, beyond the end of the interpreter."""
-    for entry in _under_way.values():
-        if not entry[0].poll():
-            _core.keep_for_ever(entry)
+    TABLE.keep_those_in_flight()

@@ -202,9 +202,9 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
     check_initialized()
     if not isinstance(process_set, ProcessSet):
         process_set = ProcessSet(process_set)
-    for core in _core.process_sets():
-        if _core.ranks_of(core) == process_set.ranks:
-            raise ValueError(f"Attempted to add a duplicate process set: {process_set}")
+    # Sets of torch's groups may have the same ranks.
+    if any(known.ranks == process_set.ranks for known in (global_process_set, *_known.values())):
+        raise ValueError(f"Attempted to add a duplicate process set: {process_set}")
     _connect(process_set, _core.add_process_set(process_set.ranks or []))
     return process_set
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Descriptions of torch tensors for the library: address, dtype, shape, GPU, stream."""
+import functools
 import math
 
 import torch
 
 from horovodpp import _core
+from horovodpp.common import handles
 from horovodpp.common.ops import Average, Max, Min, Product, Sum
 
 # The numbers of hvd::DType.
@@ -73,10 +75,10 @@ def is_on_gpu(tensor):
     return tensor.device.type == "cuda"
 
 
-def _allreduce_plain(tensor, name, op, prescale_factor, postscale_factor, core):
+def _allreduce_plain(tensor, name, op, prescale_factor, postscale_factor, core, finish):
     """Starts an allreduce in place of an ordinary tensor on the CPU, with all checks, in few steps.
 
-    Returns None for a tensor that takes more.
+    Returns a handle; None for a tensor that takes more.
     """
     if type(tensor) not in _PLAIN_TYPES:
         return None
@@ -85,8 +87,12 @@ def _allreduce_plain(tensor, name, op, prescale_factor, postscale_factor, core):
             not tensor.is_contiguous() or tensor.is_neg():
         return None
     address = tensor.data_ptr()
-    return _core.allreduce_((address, number, tensor.shape, _CPU, 0), name, op, prescale_factor,
-                            postscale_factor, core) if address else None
+    if not address:
+        return None
+    key = handles.claim("allreduce", name, core) if name else None
+    operation = _core.allreduce_((address, number, tensor.shape, _CPU, 0), name or "", op,
+                                 prescale_factor, postscale_factor, core)
+    return handles.add(operation, finish, tensor, key)
 
 
 def _plain_allreduces():
@@ -98,7 +104,8 @@ def _plain_allreduces():
     if table is None:
         return _allreduce_plain, lambda *_: None
     plain = _core.PlainTensors(table, _PLAIN_TYPES, "is_neg")
-    return plain.start_allreduce, plain.start_grouped_allreduce
+    return (functools.partial(plain.start_allreduce, handles.TABLE),
+            functools.partial(plain.start_grouped_allreduce, handles.TABLE))
 
 
 allreduce_plain, grouped_allreduce_plain = _plain_allreduces()

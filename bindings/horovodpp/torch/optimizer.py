@@ -277,9 +277,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
             with compression.
         bucket_bytes: complete gradients on the CPU, outside groups, are held back until they have
             so many bytes, or until the step, and then sent together. 0: none is held back. By
-            default all wait for the step if the ranks are on one node and compute on all of its
-            cores: the reduction then has no core of its own. Otherwise the default is 0. Not with
-            compression.
+            default 16 MiB if the ranks are on one node and compute on all of its cores: the
+            reduction then has no core of its own. Otherwise the default is 0. Not with compression.
         find_unused_parameters: whether a parameter whose gradient is None on all ranks keeps it, so
             that the step skips the parameter, as in one process: the default. False is Horovod's
             way: its gradient is zeros, and momentum and weight decay move it. Adasum knows only

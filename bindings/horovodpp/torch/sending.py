@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sends gradients to the other ranks, and receives the reduced ones."""
-import sys
-
 import torch
 
 from horovodpp import _core
@@ -79,12 +77,7 @@ class Sender:
             return 0
         if wanted is not None:
             return wanted
-        # Reducing a gradient as soon as it is complete overlaps with backward if the reduction has
-        # a free core. If all cores compute, each reduction interrupts the computation, so all
-        # gradients wait for the step.
-        hides = local_size() < size() or \
-            _core.have_spare_cores(local_size(), torch.get_num_threads())
-        return 0 if hides else sys.maxsize
+        return _core.best_bucket_bytes(local_size(), size(), torch.get_num_threads())
 
     def remembers(self):
         """Whether compression has a state."""

@@ -83,6 +83,9 @@ void add_gradients(nb::module_& module) {
       .value("GROUP", Due::kGroup)
       .value("HELD", Due::kHeld)
       .value("BUCKET", Due::kBucket);
+  module.def("best_bucket_bytes", &replica::bucket_bytes_for,
+             arg("local_ranks"), arg("ranks"), arg("threads"),
+             "The best bucket_bytes if each rank computes with `threads`.");
   nb::class_<GradientLedger>(
       module, "GradientLedger",
       "The bookkeeping of an optimizer's gradients, which are numbered. See "

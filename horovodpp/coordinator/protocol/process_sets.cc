@@ -48,7 +48,7 @@ absl::Status ProcessSets::check(const std::vector<int>& ranks) const {
   HVD_RETURN_IF_ERROR(check_ranks(ranks));
   const std::vector<int> members = sorted(ranks);
   for (const auto& [id, known] : sets_) {
-    if (*known == members) {
+    if (*known == members && of_members_.count(id) == 0) {
       return absl::AlreadyExistsError(
           absl::StrCat("a process set of ranks [", absl::StrJoin(members, ", "),
                        "] exists already: it is number ", id));
@@ -57,12 +57,15 @@ absl::Status ProcessSets::check(const std::vector<int>& ranks) const {
   return absl::OkStatus();
 }
 
-void ProcessSets::add(ProcessSetId id, std::vector<int> ranks) {
+void ProcessSets::add(ProcessSetId id, std::vector<int> ranks,
+                      bool is_of_members) {
+  if (is_of_members) of_members_.insert(id);
   sets_[id] =
       std::make_shared<const std::vector<int>>(sorted(std::move(ranks)));
 }
 
 bool ProcessSets::remove(ProcessSetId id) {
+  of_members_.erase(id);
   return id != kGlobalSet && sets_.erase(id) > 0;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,14 @@ class ProcessSets {
   // OK if these ranks, in any order, can be a set.
   //   InvalidArgument  no ranks, a duplicate rank, a rank outside the job
   absl::Status check_ranks(const std::vector<int>& ranks) const;
-  // The same, and no other set has these ranks.
+  // The same, and no other set that all ranks added has these ranks.
   //   AlreadyExists    a set of the same ranks exists; the message names it
   absl::Status check(const std::vector<int>& ranks) const;
 
-  // Adds a set under a free number. `ranks` have passed check().
-  void add(ProcessSetId id, std::vector<int> ranks);
+  // Adds a set under a free number. `ranks` have passed check(), or
+  // check_ranks() if the set `is_of_members`: its members alone created it, and
+  // a key tells it apart from sets of the same ranks.
+  void add(ProcessSetId id, std::vector<int> ranks, bool is_of_members = false);
 
   // False if the set does not exist or is the global one.
   bool remove(ProcessSetId id);
@@ -48,6 +51,7 @@ class ProcessSets {
 
  private:
   std::map<ProcessSetId, Ranks> sets_;
+  std::set<ProcessSetId> of_members_;
 };
 
 }  // namespace hvd::coordinator

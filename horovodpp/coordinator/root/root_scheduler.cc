@@ -85,9 +85,9 @@ std::size_t RootScheduler::concerned_by(const Request& request) const {
 
 absl::StatusOr<ProcessSetId> RootScheduler::add_set(const Request& request) {
   // Members that agree on a set may have another of the same ranks.
-  HVD_RETURN_IF_ERROR(describe(request.kind).is_of_members
-                          ? sets_.check_ranks(request.ranks)
-                          : sets_.check(request.ranks));
+  const bool is_of_members = describe(request.kind).is_of_members;
+  HVD_RETURN_IF_ERROR(is_of_members ? sets_.check_ranks(request.ranks)
+                                    : sets_.check(request.ranks));
   ProcessSetId id = next_set_id_;
   if (free_set_ids_.empty()) {
     ++next_set_id_;
@@ -95,7 +95,7 @@ absl::StatusOr<ProcessSetId> RootScheduler::add_set(const Request& request) {
     id = free_set_ids_.front();
     free_set_ids_.erase(free_set_ids_.begin());
   }
-  sets_.add(id, request.ranks);
+  sets_.add(id, request.ranks, is_of_members);
   return id;
 }
 

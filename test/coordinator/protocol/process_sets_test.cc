@@ -73,6 +73,15 @@ TEST(ProcessSets, RefusesEqualRanksAndNamesTheirSet) {
   EXPECT_TRUE(absl::IsAlreadyExists(sets.check({0, 1, 2, 3})));
 }
 
+TEST(ProcessSets, TakesTheRanksOfASetThatItsMembersCreated) {
+  ProcessSets sets = of_job(4);
+  sets.add(1, {1, 3}, /*is_of_members=*/true);
+  EXPECT_EQ(sets.check({1, 3}), absl::OkStatus());
+  EXPECT_TRUE(sets.remove(1));
+  sets.add(1, {1, 3});
+  EXPECT_TRUE(absl::IsAlreadyExists(sets.check({1, 3})));
+}
+
 TEST(ProcessSets, TakesOneRankAndOverlappingSets) {
   ProcessSets sets = of_job(4);
   EXPECT_EQ(sets.check({3}), absl::OkStatus());

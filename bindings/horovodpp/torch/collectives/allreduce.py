@@ -76,17 +76,16 @@ def allreduce_async_(tensor: torch.Tensor, average: Optional[bool] = None,
     """Starts an allreduce in place. Returns a handle for poll() and synchronize()."""
     if op is None or average is not None:
         op = op_of(average, op)
-    operation = None
     if op in OPS_OF_EVERY_DTYPE:  # As _start(), for many small tensors.
         core = process_set._core if process_set is global_process_set else \
             member("Allreduce", process_set)
-        key = None if name is None else handles.claim("allreduce", name, core)
-        operation = allreduce_plain(tensor, name or "", op, prescale_factor, postscale_factor, core)
-    if operation is None:
-        check_tensor(tensor)
-        return _start(_core.allreduce_, tensor, written_in_place, name, op,
-                      (prescale_factor, postscale_factor), process_set)
-    return handles.add(operation, written_in_place, tensor, key)
+        handle = allreduce_plain(tensor, name, op, prescale_factor, postscale_factor, core,
+                                 written_in_place)
+        if handle is not None:
+            return handle
+    check_tensor(tensor)
+    return _start(_core.allreduce_, tensor, written_in_place, name, op,
+                  (prescale_factor, postscale_factor), process_set)
 
 
 @explained(tensor="contiguous, on the CPU or on an NVIDIA GPU; of a float, complex, an integer or "
@@ -180,16 +179,13 @@ def grouped_allreduce_async_(tensors: Iterable[torch.Tensor], average: Optional[
     """Starts one allreduce of several tensors in place. Returns one handle."""
     op = op_of(average, op)
     tensors = list_of(tensors)
-    operation = None
     if op in OPS_OF_EVERY_DTYPE:  # As _start(), for many small tensors.
-        core = member("Allreduce", process_set)
-        key = None if name is None else handles.claim("grouped_allreduce", name, core)
-        operation = grouped_allreduce_plain(tensors, name or "", op, prescale_factor,
-                                            postscale_factor, core)
-    if operation is None:
-        return _start(_core.grouped_allreduce_, tensors, all_written_in_place, name, op,
-                      (prescale_factor, postscale_factor), process_set)
-    return handles.add(operation, all_written_in_place, tensors, key)
+        handle = grouped_allreduce_plain(tensors, name, op, prescale_factor, postscale_factor,
+                                         member("Allreduce", process_set), all_written_in_place)
+        if handle is not None:
+            return handle
+    return _start(_core.grouped_allreduce_, tensors, all_written_in_place, name, op,
+                  (prescale_factor, postscale_factor), process_set)
 
 
 @explained(tensors="several such tensors, also of different dtypes; the same number on all "

@@ -7,6 +7,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
+import horovodpp.torch as hvd
+
 
 def ring(rank, size):
     return (rank + 1) % size, (rank - 1) % size
@@ -181,6 +183,22 @@ def test_a_group_is_split(rank, size, world):
     group.allreduce([tensor]).wait()
     assert tensor.item() == len(mine)
     assert world.split_group([(rank + 1) % size]) is None or size == 1
+
+
+def test_a_process_set_may_have_the_ranks_of_a_group(rank, size):
+    if size < 3:
+        pytest.skip("needs a group of some ranks")
+    members = [0, size - 1]
+    groups = [dist.new_group(members) for _ in range(2)]
+    made = hvd.add_process_set(members)
+    if rank in members:
+        assert hvd.allreduce(torch.ones(1), op=hvd.Sum, process_set=made).item() == 2
+        assert [sum_in(group, rank) for group in groups] == [size - 1] * 2
+    hvd.remove_process_set(made)
+    if rank in members:
+        assert sum_in(groups[0], 1) == 2
+    for group in groups:
+        dist.destroy_process_group(group)
 
 
 def test_a_mesh_of_two_dimensions(rank, size):
