@@ -376,6 +376,8 @@ KNOWN = [
           operation="backward|grad", ours="MatmulBackward saved", program=meets("affine_grid")),
     Known("a transposed convolution to nothing is refused", kind="refused",
           operation="conv_transpose.d", ours="would have the size"),
+    Known("PyTorch's fractional_max_pool3d refuses windows that fill the image", kind="accepted",
+          operation="fractional_max_pool3d.*", theirs="too large relative to input"),
     Known("PyTorch's avg_pool3d compares the kernel with the image without its padding",
           kind="accepted", operation="avg_pool3d|lp_pool3d", theirs="smaller than kernel size"),
     Known("PyTorch's avg_pool3d has no loop for 16-bit types", kind="accepted",
