@@ -14,7 +14,6 @@
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/attention/attention_call.h"
-#include "horovodpp/ops/attention/rotary_scaling.h"
 #include "horovodpp/ops/elementwise_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/convert.h"
@@ -174,7 +173,6 @@ void check_rotary(const Tensor& x, const RotaryOptions& options) {
         absl::StrCat("rotary_embedding: ", given, " positions for ", x.size(-2),
                      " rows; wanted is one for each, or none"));
   }
-  check_scaling(options);
 }
 
 }  // namespace

@@ -35,10 +35,6 @@ double llama3_frequency(double frequency, const RotaryScaling& s) {
   return (1 - kept) * frequency / s.factor + kept * frequency;
 }
 
-}  // namespace
-
-namespace autograd {
-
 void check_scaling(const RotaryOptions& options) {
   if (!(options.base > 0)) {
     throw InvalidArgument(absl::StrCat("rotary_embedding: the base ",
@@ -58,12 +54,12 @@ void check_scaling(const RotaryOptions& options) {
   }
 }
 
-}  // namespace autograd
+}  // namespace
 
 std::vector<double> rotary_frequencies(std::int64_t width,
                                        const RotaryOptions& options,
                                        std::int64_t positions) {
-  autograd::check_scaling(options);
+  check_scaling(options);
   const RotaryScaling& s = options.scaling;
   const double base = s.rope_type == Type::kDynamic
                           ? raised_base(width, options, positions)
