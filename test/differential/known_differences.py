@@ -380,6 +380,8 @@ KNOWN = [
           operation="fractional_max_pool3d.*", theirs="too large relative to input"),
     Known("PyTorch's avg_pool3d compares the kernel with the image without its padding",
           kind="accepted", operation="avg_pool3d|lp_pool3d", theirs="smaller than kernel size"),
+    Known("PyTorch's antialias has no loop for 16-bit types", kind="accepted",
+          operation="interpolate|backward|grad", theirs="compute_index_ranges_weights"),
     Known("PyTorch's avg_pool3d has no loop for 16-bit types", kind="accepted",
           operation="avg_pool3d|lp_pool3d|backward|grad",
           theirs="avg_pool3d.* not implemented for .*(Half|BFloat16)"),
@@ -670,7 +672,7 @@ KNOWN = [
     Known("weights of classes that are no numbers", kind=VALUES, program=both(
           meets("nll_loss", "cross_entropy"), one_is_not_finite)),
     Known("pow(-inf, 0.5) is inf, as in C; PyTorch takes the square root", kind=VALUES,
-          program=both(meets("pow", where=is_a_root), one_is_not_finite)),
+          program=both(meets("pow", "float_power_number", where=is_a_root), one_is_not_finite)),
     Known("infinities as integers are the largest ones, and NaN is 0", kind="values",
           operation="to", program=theirs_is_the_least),
     Known("as_strided keeps to the memory of its tensor; that of a result may be larger in PyTorch",
