@@ -139,12 +139,12 @@ def adaptive(b, name):
 def fractional(b, name):
     dims = dims_of(name)
     x = image(b, dims)
-    if min(x.sizes[-dims:]) == 0:
-        return
-    kernel = [b.rng.randint(1, min(n, 3)) for n in x.sizes[-dims:]]
     # PyTorch's pool of 3 dimensions wants one element more.
-    more = 1 if dims == 2 or b.chance(0.1) else 0
-    size = [b.rng.randint(1, max(n - k + more, 1)) for n, k in zip(x.sizes[-dims:], kernel)]
+    spare = 1 if dims == 3 and b.chance(0.9) else 0
+    if min(x.sizes[-dims:]) <= spare:
+        return
+    kernel = [b.rng.randint(1, min(n - spare, 3)) for n in x.sizes[-dims:]]
+    size = [b.rng.randint(1, n - k + 1 - spare) for n, k in zip(x.sizes[-dims:], kernel)]
     batch = (1, *x.sizes[:-dims])[-2:]
     shares = [b.rng.randint(0, 63) / 64 for _ in range(math.prod(batch) * dims)]
     samples = b.leaf((*batch, dims), x.dtype, shares, requires_grad=False)
