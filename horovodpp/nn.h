@@ -14,6 +14,7 @@
 #include "horovodpp/nn/decoder/causal_attention.h"    // IWYU pragma: export
 #include "horovodpp/nn/decoder/generate.h"            // IWYU pragma: export
 #include "horovodpp/nn/decoder/key_value_cache.h"     // IWYU pragma: export
+#include "horovodpp/nn/decoder/rotary_config.h"       // IWYU pragma: export
 #include "horovodpp/nn/decoder/sampling.h"            // IWYU pragma: export
 #include "horovodpp/nn/decoder/swiglu.h"              // IWYU pragma: export
 #include "horovodpp/nn/images/convolutions.h"         // IWYU pragma: export

@@ -13,8 +13,10 @@
 #include "horovodpp/ops/attention/rotary.h"           // IWYU pragma: export
 #include "horovodpp/ops/binary/binary_ops.h"          // IWYU pragma: export
 #include "horovodpp/ops/binary/logic_ops.h"           // IWYU pragma: export
+#include "horovodpp/ops/binary/number_ops.h"          // IWYU pragma: export
 #include "horovodpp/ops/binary/pair_ops.h"            // IWYU pragma: export
 #include "horovodpp/ops/binary/triple_ops.h"          // IWYU pragma: export
+#include "horovodpp/ops/composed/differences.h"       // IWYU pragma: export
 #include "horovodpp/ops/composed/distances.h"         // IWYU pragma: export
 #include "horovodpp/ops/composed/elements.h"          // IWYU pragma: export
 #include "horovodpp/ops/composed/inplace.h"           // IWYU pragma: export
@@ -43,6 +45,7 @@
 #include "horovodpp/ops/reductions/running.h"         // IWYU pragma: export
 #include "horovodpp/ops/reductions/scan_ops.h"        // IWYU pragma: export
 #include "horovodpp/ops/reductions/statistics_ops.h"  // IWYU pragma: export
+#include "horovodpp/ops/sampling/fractional_pools.h"  // IWYU pragma: export
 #include "horovodpp/ops/sampling/grid_sample.h"       // IWYU pragma: export
 #include "horovodpp/ops/sampling/interpolate.h"       // IWYU pragma: export
 #include "horovodpp/ops/sampling/unpools.h"           // IWYU pragma: export

@@ -4,8 +4,11 @@
 
 #include "horovodpp/core/needs_cxx20.h"  // Comes first.
 
+#include "horovodpp/data/augment/affine.h"       // IWYU pragma: export
 #include "horovodpp/data/augment/functions.h"    // IWYU pragma: export
 #include "horovodpp/data/augment/mix.h"          // IWYU pragma: export
+#include "horovodpp/data/augment/policies.h"     // IWYU pragma: export
+#include "horovodpp/data/augment/tones.h"        // IWYU pragma: export
 #include "horovodpp/data/augment/transforms.h"   // IWYU pragma: export
 #include "horovodpp/data/augmented_dataset.h"    // IWYU pragma: export
 #include "horovodpp/data/byte_text.h"            // IWYU pragma: export

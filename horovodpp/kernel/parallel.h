@@ -29,7 +29,8 @@ struct LoopSize {
 inline constexpr std::int64_t kElementsPerThread = 32768;
 
 // Calls body(begin, end) for parts that together are [0, count), and returns
-// after the last. `body` must not throw.
+// after the last. If `body` throws, on any thread, then so does this, and other
+// parts may be left out.
 void split_loop(const LoopSize& loop,
                 absl::FunctionRef<void(std::int64_t, std::int64_t)> body);
 

@@ -20,8 +20,9 @@
 namespace hvd::autograd {
 
 // Calls run(worker, task) for the tasks [0, tasks.count), in any order. Each
-// thread has a worker, which make() returned before the first task. `run` must
-// not throw if there are several workers, at most `most`.
+// thread has a worker, which make() returned before the first task; there are at
+// most `most`. If `run` throws, then so does this, and other tasks may be left
+// out.
 template <typename Make, typename Run>
 void run_tasks(const LoopSize& tasks, std::int64_t most, Make make, Run run) {
   if (tasks.count <= 0) return;

@@ -255,7 +255,8 @@ SOURCES["number_pow"] = ("torch.pow({number}, {0})", "hvd::pow({number}, {0})")
 
 TENSOR_LISTS = ("of", "gradients", "inputs")
 # They return lists of tensors.
-SEVERAL = {"split", "split_size", "chunk", "unbind", "grad", "hsplit", "vsplit", "dsplit"} | \
+SEVERAL = {"split", "split_size", "chunk", "unbind", "grad", "hsplit", "vsplit", "dsplit",
+           "gradient"} | \
     sources_shapes.SEVERAL
 PAIRS = ("kernel", "stride", "padding", "output_padding", "dilation", "size")
 CPP_DTYPES = {"float32": "kF32", "float64": "kF64", "float16": "kF16", "bfloat16": "kBF16",
@@ -336,6 +337,8 @@ class _Dialect:
             return self.reduction(value)
         if key in ("mode", "padding_mode") and value in sources_images.MODES:
             return self.mode(value)
+        if key == "padding" and isinstance(value, str):
+            return self.padding(value)
         if value is None:
             return self.no_value
         if isinstance(value, bool):
@@ -387,6 +390,9 @@ class _Python(_Dialect):
         return repr(name)
 
     def mode(self, name):
+        return repr(name)
+
+    def padding(self, name):
         return repr(name)
 
     def boolean(self, value):
@@ -443,6 +449,9 @@ class _Cpp(_Dialect):
 
     def reduction(self, name):
         return "hvd::Reduction::k" + name.capitalize()
+
+    def padding(self, name):
+        return "0, .same_padding = true" if name == "same" else "0"
 
     def mode(self, name):
         return "hvd::" + sources_images.MODES[name]

@@ -7,6 +7,25 @@ namespace {
 
 using Results = std::vector<Tensor>;
 
+CovOptions weighted(const Statement& s) {
+  CovOptions options{.correction = s.integer("correction")};
+  if (s[1].defined()) options.fweights = s[1];
+  if (s[2].defined()) options.aweights = s[2];
+  return options;
+}
+
+GradientOptions differences(const Statement& s) {
+  GradientOptions options{
+      .dims = s.integers("dims"),
+      .edge_order = static_cast<int>(s.integer("edge_order"))};
+  if (s.has("spacing")) {
+    options.spacing = s.numbers("spacing");
+  } else {
+    options.coordinates = {s.operands().begin() + 1, s.operands().end()};
+  }
+  return options;
+}
+
 }  // namespace
 
 void add_distances(Operations& all) {
@@ -19,6 +38,12 @@ void add_distances(Operations& all) {
   all["vdot"] = [](const Statement& s) { return Results{vdot(s[0], s[1])}; };
   all["cov"] = [](const Statement& s) {
     return Results{cov(s[0], s.integer("correction"))};
+  };
+  all["cov_weighted"] = [](const Statement& s) {
+    return Results{cov(s[0], weighted(s))};
+  };
+  all["gradient"] = [](const Statement& s) {
+    return gradient(s[0], differences(s));
   };
   all["corrcoef"] = [](const Statement& s) { return Results{corrcoef(s[0])}; };
   all["cumulative_trapezoid"] = [](const Statement& s) {

@@ -32,6 +32,9 @@ void add_pairs(Operations& all) {
   all["div_rounded"] = [](const Statement& s) {
     return Results{div(s[0], s[1], rounding_of(s))};
   };
+  all["div_rounded_number"] = [](const Statement& s) {
+    return Results{div(s[0], s.scalar("number"), rounding_of(s))};
+  };
   all["float_power_number"] = [](const Statement& s) {
     return Results{float_power(s[0], s.number("number"))};
   };

@@ -125,7 +125,27 @@ void add_with_number(Operations& all) {
       {"bitwise_right_shift_number", bitwise_right_shift},
       {"number_sub", [](const Tensor& x, Scalar n) { return n - x; }},
       {"number_div", [](const Tensor& x, Scalar n) { return n / x; }},
-      {"number_pow", [](const Tensor& x, Scalar n) { return pow(n, x); }}};
+      {"number_pow", [](const Tensor& x, Scalar n) { return pow(n, x); }},
+      {"number_remainder",
+       [](const Tensor& x, Scalar n) { return remainder(n, x); }},
+      {"number_xlogy", [](const Tensor& x, Scalar n) { return xlogy(n, x); }},
+      {"number_xlog1py",
+       [](const Tensor& x, Scalar n) { return xlog1py(n, x); }},
+      {"number_float_power",
+       [](const Tensor& x, Scalar n) { return float_power(n.value(), x); }},
+      {"number_bitwise_and",
+       [](const Tensor& x, Scalar n) { return bitwise_and(n, x); }},
+      {"number_bitwise_or",
+       [](const Tensor& x, Scalar n) { return bitwise_or(n, x); }},
+      {"number_bitwise_xor",
+       [](const Tensor& x, Scalar n) { return bitwise_xor(n, x); }},
+      {"number_bitwise_left_shift",
+       [](const Tensor& x, Scalar n) { return bitwise_left_shift(n, x); }},
+      {"number_bitwise_right_shift",
+       [](const Tensor& x, Scalar n) { return bitwise_right_shift(n, x); }},
+      {"copysign_number", copysign},
+      {"xlogy_number", xlogy},
+      {"xlog1py_number", xlog1py}};
   for (const auto& [name, operation] : scalars) {
     all[name] = [operation = operation](const Statement& s) {
       return Results{operation(s[0], s.scalar("number"))};
@@ -205,6 +225,12 @@ void add_elementwise_operations(Operations& all) {
   };
   all["where_number"] = [](const Statement& s) {
     return Results{where(s[0], s[1], s.scalar("number"))};
+  };
+  all["number_where"] = [](const Statement& s) {
+    return Results{where(s[0], s.scalar("number"), s[1])};
+  };
+  all["numbers_where"] = [](const Statement& s) {
+    return Results{where(s[0], s.scalar("number"), s.scalar("other"))};
   };
   all["masked_fill"] = [](const Statement& s) {
     return Results{masked_fill(s[0], s[1], s.number("number"))};

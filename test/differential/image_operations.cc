@@ -19,6 +19,15 @@ Size size_of(const Statement& s, const char* key) {
   }
 }
 
+// Whether the padding is this name, "same" or "valid", instead of numbers.
+bool names_padding(const Statement& s, const char* name) {
+  return s.is_text("padding") && s.text("padding") == name;
+}
+template <typename Size>
+Size padding_of(const Statement& s) {
+  return s.is_text("padding") ? Size(0) : size_of<Size>(s, "padding");
+}
+
 template <typename Size>
 void add_convolution(Operations& all, const std::string& name,
                      Tensor (*run)(const Tensor&, const Tensor&, const Tensor&,
@@ -26,9 +35,10 @@ void add_convolution(Operations& all, const std::string& name,
   all[name] = [run](const Statement& s) {
     return Results{run(s[0], s[1], s[2],
                        {.stride = size_of<Size>(s, "stride"),
-                        .padding = size_of<Size>(s, "padding"),
+                        .padding = padding_of<Size>(s),
                         .dilation = size_of<Size>(s, "dilation"),
-                        .groups = s.integer("groups")})};
+                        .groups = s.integer("groups"),
+                        .same_padding = names_padding(s, "same")})};
   };
 }
 
@@ -76,12 +86,27 @@ template <typename Size>
 void add_avg_pool(Operations& all, const std::string& name,
                   Tensor (*run)(const Tensor&, const AvgPoolOptions<Size>&)) {
   all[name] = [run](const Statement& s) {
-    return Results{
-        run(s[0], {.kernel = size_of<Size>(s, "kernel"),
-                   .stride = size_of<Size>(s, "stride"),
-                   .padding = size_of<Size>(s, "padding"),
-                   .ceil_mode = s.flag("ceil_mode"),
-                   .count_include_pad = s.flag("count_include_pad")})};
+    AvgPoolOptions<Size> options{
+        .kernel = size_of<Size>(s, "kernel"),
+        .stride = size_of<Size>(s, "stride"),
+        .padding = size_of<Size>(s, "padding"),
+        .ceil_mode = s.flag("ceil_mode"),
+        .count_include_pad = s.flag("count_include_pad")};
+    if (s.has("divisor")) options.divisor_override = s.integer("divisor");
+    return Results{run(s[0], options)};
+  };
+}
+
+template <typename Size, typename Result>
+void add_fractional(Operations& all, const std::string& name,
+                    Result (*run)(const Tensor&,
+                                  const FractionalMaxPoolOptions<Size>&)) {
+  all[name] = [run](const Statement& s) {
+    FractionalMaxPoolOptions<Size> options{.kernel = size_of<Size>(s, "kernel"),
+                                           .samples = s[1]};
+    if (s.has("size")) options.output_size = size_of<Size>(s, "size");
+    if (s.has("ratio")) options.output_ratio = s.numbers("ratio");
+    return results_of(run(s[0], options));
   };
 }
 
@@ -129,6 +154,12 @@ void add_pools(Operations& all) {
   add_avg_pool(all, "avg_pool1d", avg_pool1d);
   add_avg_pool(all, "avg_pool2d", avg_pool2d);
   add_avg_pool(all, "avg_pool3d", avg_pool3d);
+  add_fractional(all, "fractional_max_pool2d", fractional_max_pool2d);
+  add_fractional(all, "fractional_max_pool3d", fractional_max_pool3d);
+  add_fractional(all, "fractional_max_pool2d_with_indices",
+                 fractional_max_pool2d_with_indices);
+  add_fractional(all, "fractional_max_pool3d_with_indices",
+                 fractional_max_pool3d_with_indices);
   add_lp_pool(all, "lp_pool1d", lp_pool1d);
   add_lp_pool(all, "lp_pool2d", lp_pool2d);
   add_lp_pool(all, "lp_pool3d", lp_pool3d);
@@ -164,6 +195,7 @@ void add_interpolation(Operations& all) {
   all["interpolate"] = [](const Statement& s) {
     InterpolateOptions options{.mode = mode_of(s)};
     if (s.has("align_corners")) options.align_corners = s.flag("align_corners");
+    if (s.has("antialias")) options.antialias = s.flag("antialias");
     if (s.has("size")) options.size = s.integers("size");
     if (s.has("scale")) options.scale = s.numbers("scale");
     return Results{interpolate(s[0], options)};

@@ -33,6 +33,16 @@ OVERLOADS.update({name: [name, f"{name}_number"] for name in ["lerp", "float_pow
 OVERLOADS.update({name: [name, f"{name}_dim"] for name in ["median", "nanmedian", "unique"]})
 OVERLOADS["div"] = ["div", "div_number", "div_rounded"]
 OVERLOADS["pow"] = ["pow", "pow_tensor", "number_pow"]
+OVERLOADS["div"].append("div_rounded_number")
+OVERLOADS["where"] += ["number_where", "numbers_where"]
+OVERLOADS["remainder"].append("number_remainder")
+OVERLOADS["float_power"].append("number_float_power")
+OVERLOADS["copysign"] = ["copysign", "copysign_number"]
+OVERLOADS["cov"] = ["cov", "cov_weighted"]
+OVERLOADS.update({name: [name, f"{name}_number", f"number_{name}"] for name in
+                  ["xlogy", "xlog1py"]})
+for name in ["and", "or", "xor", "left_shift", "right_shift"]:
+    OVERLOADS[f"bitwise_{name}"].append(f"number_bitwise_{name}")
 OVERLOADS["matrix_trace"] = ["trace"]
 OVERLOADS["split"] = ["split", "split_size"]
 

@@ -44,6 +44,42 @@ def cov(b, name):
            **({"correction": b.rng.choice((0, 1, 1))} if name == "cov" else {}))
 
 
+@recipe("cov_weighted", weight=0.2)
+def cov_weighted(b, name):
+    x = b.floating(low=1, high=2, fits=lambda k: 0 not in k.sizes)
+    # With one observation PyTorch counts a write to x.
+    if x.sizes[-1] == 1:
+        return
+    if 0 in x.sizes or x.dtype not in ("float32", "float64"):
+        return
+    n, count = (x.sizes[0] if len(x.sizes) == 2 else 1), x.sizes[-1]
+    kind = b.rng.choice(("f", "a", "both"))
+    repeated = b.leaf((count,), "int64", [b.rng.randint(1, 4) for _ in range(count)])
+    shares = b.leaf((count,), x.dtype, [b.rng.randint(1, 16) / 8 for _ in range(count)])
+    of = (x, repeated if kind != "a" else None, shares if kind != "f" else None)
+    b.emit(name, of, (() if n == 1 else (n, n), x.dtype), correction=b.rng.choice((0, 1, 1)))
+
+
+@recipe("gradient", weight=0.3)
+def gradient(b, name):
+    x = b.floating(low=1, high=3)
+    order = b.rng.randint(1, 2)
+    dims = [d for d, n in enumerate(x.sizes) if n > order]
+    if not dims or (order == 1 and min(x.sizes[d] for d in dims) < 2):
+        return
+    dims = b.rng.sample(dims, b.rng.randint(1, len(dims)))
+    made = [(x.sizes, x.dtype)] * len(dims)
+    given = {"dims": dims, "edge_order": order}
+    if b.chance(0.5):
+        b.emit(name, (x,), *made, spacing=[b.rng.choice((0.5, 1.0, 2.0)) for _ in dims], **given)
+        return
+    places = []
+    for d in dims:
+        at = [b.rng.randint(1, 4) / 2 for _ in range(x.sizes[d])]
+        places.append(b.leaf((x.sizes[d],), x.dtype, [sum(at[:i + 1]) for i in range(len(at))]))
+    b.emit(name, (x, *places), *made, spacing=None, **given)
+
+
 @recipe("cumulative_trapezoid", weight=0.3)
 def cumulative_trapezoid(b, name):
     x = b.floating(low=1)

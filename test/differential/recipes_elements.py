@@ -14,6 +14,44 @@ def floated(b, name):
     b.emit(name, (x, y), (sizes, floating_result(result_dtype(x, y))))
 
 
+@recipe("copysign_number", "xlogy_number", "number_xlogy", "xlog1py_number", "number_xlog1py",
+        "number_remainder", "div_rounded_number", weight=0.15)
+def with_number(b, name):
+    x = b.any() if b.chance(0.15) else b.floating()
+    if x.dtype == "bool":
+        return
+    number = b.rng.choice((1, 2, 3, 0.5, 1.0, 2.0, -1.5))
+    dtype = x.dtype if isinstance(number, int) else floating_result(x.dtype)
+    whole = name in ("number_remainder", "div_rounded_number")
+    given = {"down": b.chance(0.5)} if name == "div_rounded_number" else {}
+    b.emit(name, (x,), (x.sizes, dtype if whole else floating_result(x.dtype)), number=number,
+           **given)
+
+
+@recipe(*[f"number_{name}" for name in sources_elements.BITS], weight=0.08)
+def number_bits(b, name):
+    x = integers(b)
+    b.emit(name, (x,), (x.sizes, x.dtype), number=b.rng.randint(0, 9))
+
+
+@recipe("number_float_power", weight=0.1)
+def number_float_power(b, name):
+    x = b.any()
+    b.emit(name, (x,), (x.sizes, "float64"), number=b.rng.choice((0.5, 1.0, 2.0, 3.0)))
+    forget_other_dtype(b)
+
+
+@recipe("number_where", "numbers_where", weight=0.2)
+def number_where(b, name):
+    x = b.floating()
+    condition = b.like([n if b.chance(0.8) else 1 for n in x.sizes], "bool")
+    if name == "number_where":
+        b.emit(name, (condition, x), (x.sizes, x.dtype), number=b.number(x.dtype))
+    else:
+        b.emit(name, (condition,), (condition.sizes, "float32"), number=b.number("float32"),
+               other=b.rng.choice((1, 2, 0.5)))
+
+
 @recipe("logaddexp", "logaddexp2", "nextafter", weight=0.4)
 def of_floats(b, name):
     x = b.floating()

@@ -59,8 +59,15 @@ def convolution(b, name):
     dims = int(name[-2])
     x = image(b, dims, batched=True)
     weight, bias, out, given = operands(b, x, dims, False)
-    sizes = [window(x.sizes[2 + i], weight.sizes[2 + i], given["stride"][i], given["padding"][i],
-                    given["dilation"][i]) for i in range(dims)]
+    if b.chance(0.2):
+        given["padding"] = b.rng.choice(("same", "valid"))
+        given["stride"] = [1] * dims if b.chance(0.9) else given["stride"]
+    if given["padding"] == "same":
+        sizes = x.sizes[2:] if max(given["stride"]) == 1 and min(x.sizes[2:]) else [None]
+    else:
+        padding = [0] * dims if given["padding"] == "valid" else given["padding"]
+        sizes = [window(x.sizes[2 + i], weight.sizes[2 + i], given["stride"][i], padding[i],
+                        given["dilation"][i]) for i in range(dims)]
     result = [] if None in sizes else [(x.sizes[0], out, *sizes)]
     emit_image(b, name, (x, weight, bias), x, result, **given)
 
@@ -82,6 +89,8 @@ def transposed(b, name):
 LINEAR = ("linear", "bilinear", "trilinear")
 LARGEST = [f"{kind}max_pool{dims}d{end}" for kind in ("", "adaptive_") for dims in (1, 2, 3)
            for end in ("", "_with_indices")]
+FRACTIONAL = [f"fractional_max_pool{dims}d{end}" for dims in (2, 3)
+              for end in ("", "_with_indices")]
 
 
 def emit_pool(b, name, x, result, **attributes):
@@ -108,7 +117,11 @@ def pool(b, name):
     sizes = [window(x.sizes[-dims + i], kernel[i], stride[i], padding[i], dilation[i], ceil_mode)
              for i in range(dims)]
     result = [] if None in sizes else [(*x.sizes[:-dims], *sizes)]
-    given = {"dilation": dilation} if largest else {"count_include_pad": b.chance(0.5)}
+    if largest:
+        given = {"dilation": dilation}
+    else:
+        divisor = b.rng.choice((None, None, 1, 3, -2)) if dims > 1 else None
+        given = {"count_include_pad": b.chance(0.5), "divisor": divisor}
     emit_pool(b, name, x, result, kernel=kernel, stride=stride, padding=padding,
               ceil_mode=ceil_mode, **given)
 
@@ -120,6 +133,26 @@ def adaptive(b, name):
     x = image(b, dims)
     size = sizes_of(b, dims, 1, 4)
     emit_pool(b, name, x, [(*x.sizes[:-dims], *size)], size=size)
+
+
+@recipe(*FRACTIONAL, weight=0.5)
+def fractional(b, name):
+    dims = dims_of(name)
+    x = image(b, dims)
+    # PyTorch's pool of 3 dimensions wants one element more.
+    spare = 1 if dims == 3 and b.chance(0.9) else 0
+    if min(x.sizes[-dims:]) <= spare:
+        return
+    kernel = [b.rng.randint(1, min(n - spare, 3)) for n in x.sizes[-dims:]]
+    size = [b.rng.randint(1, n - k + 1 - spare) for n, k in zip(x.sizes[-dims:], kernel)]
+    batch = (1, *x.sizes[:-dims])[-2:]
+    shares = [b.rng.randint(0, 63) / 64 for _ in range(math.prod(batch) * dims)]
+    samples = b.leaf((*batch, dims), x.dtype, shares, requires_grad=False)
+    result, given = (*x.sizes[:-dims], *size), {"kernel": kernel, "size": size, "ratio": None}
+    if name.endswith("indices"):
+        b.emit(name, (x, samples), (result, x.dtype), (result, "int64"), **given)
+    else:
+        b.emit(name, (x, samples), (result, x.dtype), **given)
 
 
 @recipe("lp_pool1d", "lp_pool2d", "lp_pool3d", weight=0.5)
@@ -169,7 +202,8 @@ def interpolate(b, name):
         sizes = [int(n * factor) for n, factor in zip(x.sizes[2:], scale)]
     aligned = (b.chance(0.4) if mode in (*LINEAR, "bicubic") else None)
     emit_image(b, name, (x,), x, [(*x.sizes[:2], *sizes)] if min(sizes) > 0 else [], size=size,
-               scale=scale, mode=mode, align_corners=aligned)
+               scale=scale, mode=mode, align_corners=aligned,
+               antialias=mode in ("bilinear", "bicubic") and b.chance(0.4))
 
 
 @recipe("grid_sample", weight=2)

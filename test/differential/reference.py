@@ -98,6 +98,11 @@ def rotary_embedding(x, base, offset, interleaved):
     return torch.cat((a * cos - b * sin, b * cos + a * sin), -1).to(x.dtype)
 
 
+def gradient(tensors, spacing, dims, edge_order):
+    return torch.gradient(tensors[0], spacing=spacing or tensors[1:], dim=dims,
+                          edge_order=edge_order)
+
+
 def lstm(x, h, c, w_ih, w_hh, b_ih, b_hh):
     weights = [w_ih, w_hh] if b_ih is None else [w_ih, w_hh, b_ih, b_hh]
     output, h, c = torch.lstm(x, [h.unsqueeze(0), c.unsqueeze(0)], weights,
@@ -182,7 +187,7 @@ class _Session:
                      "median": median, "nanmedian": nanmedian,
                      "sum_of_squares": sum_of_squares,
                      "clone_with_strides": clone_with_strides, "lstm": lstm,
-                     "rotary_embedding": rotary_embedding,
+                     "rotary_embedding": rotary_embedding, "gradient": gradient,
                      "autocast": autocast, "Asking": functions.Asking,
                      "Recomputing": functions.Recomputing}
 

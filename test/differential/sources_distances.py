@@ -6,6 +6,12 @@ SOURCES = {
     "cross": ("torch.linalg.cross({0}, {1}, dim={dim})", "hvd::cross({0}, {1}, {dim})"),
     "vdot": ("torch.vdot({0}, {1})", "hvd::vdot({0}, {1})"),
     "cov": ("torch.cov({0}, correction={correction})", "hvd::cov({0}, {correction})"),
+    "cov_weighted": (
+        "torch.cov({0}, correction={correction}, fweights={1}, aweights={2})",
+        "hvd::cov({0}, {{.correction = {correction}, .fweights = {1}, .aweights = {2}}})"),
+    "gradient": ("gradient({all}, {spacing}, {dims}, {edge_order})",
+                 "hvd::gradient({0}, {{.dims = {dims}, .spacing = {spacing}, "
+                 ".coordinates = rest of {all}, .edge_order = {edge_order}}})"),
     "corrcoef": ("torch.corrcoef({0})", "hvd::corrcoef({0})"),
     "cumulative_trapezoid": ("torch.cumulative_trapezoid({0}, dx={number}, dim={dim})",
                              "hvd::cumulative_trapezoid({0}, {number}, {dim})"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sources of dialects.py for the operations of ops/images."""
 
-CONV = ".stride = {stride}, .padding = {padding}, .dilation = {dilation}, .groups = {groups}"
+CONV = ".stride = {stride}, .dilation = {dilation}, .groups = {groups}, .padding = {padding}"
 POOL = ".kernel = {kernel}, .stride = {stride}, .padding = {padding}, "
 
 MODES = {
@@ -22,7 +22,7 @@ for dims in (1, 2, 3):
         f"F.conv_transpose{dims}d({{0}}, {{1}}, {{2}}, {{stride}}, {{padding}}, "
         "{output_padding}, {groups}, {dilation})",
         f"hvd::conv_transpose{dims}d({{0}}, {{1}}, {{2}}, {{{{"
-        f"{CONV.replace('.dilation', '.output_padding = {output_padding}, .dilation')}}}}})")
+        f"{CONV.replace('.padding', '.output_padding = {output_padding}, .padding')}}}}})")
     for end in ("", "_with_indices"):
         SOURCES[f"max_pool{dims}d{end}"] = (
             f"F.max_pool{dims}d{end}({{0}}, {{kernel}}, {{stride}}, {{padding}}, {{dilation}}, "
@@ -34,9 +34,15 @@ for dims in (1, 2, 3):
             f"hvd::adaptive_max_pool{dims}d{end}({{0}}, {{size}})")
     SOURCES[f"avg_pool{dims}d"] = (
         f"F.avg_pool{dims}d({{0}}, {{kernel}}, {{stride}}, {{padding}}, {{ceil_mode}}, "
-        "{count_include_pad})",
+        "{count_include_pad}" + (", {divisor})" if dims > 1 else ")"),
         f"hvd::avg_pool{dims}d({{0}}, {{{{{POOL}.ceil_mode = {{ceil_mode}}, "
-        ".count_include_pad = {count_include_pad}}})")
+        ".count_include_pad = {count_include_pad}, .divisor_override = {divisor}}})")
+    for end in ("", "_with_indices") if dims > 1 else ():
+        SOURCES[f"fractional_max_pool{dims}d{end}"] = (
+            f"F.fractional_max_pool{dims}d{end}({{0}}, {{kernel}}, {{size}}, {{ratio}}, "
+            "_random_samples={1})",
+            f"hvd::fractional_max_pool{dims}d{end}({{0}}, {{{{.kernel = {{kernel}}, "
+            ".output_size = {size}, .output_ratio = {ratio}, .samples = {1}}})")
     SOURCES[f"adaptive_avg_pool{dims}d"] = (f"F.adaptive_avg_pool{dims}d({{0}}, {{size}})",
                                             f"hvd::adaptive_avg_pool{dims}d({{0}}, {{size}})")
     SOURCES[f"max_unpool{dims}d"] = (
@@ -49,9 +55,9 @@ for dims in (1, 2, 3):
         f"hvd::lp_pool{dims}d({{0}}, {{{{.power = {{power}}, .kernel = {{kernel}}, "
         ".stride = {stride}, .ceil_mode = {ceil_mode}}})")
 SOURCES["interpolate"] = (
-    "F.interpolate({0}, {size}, {scale}, {mode}, {align_corners})",
+    "F.interpolate({0}, {size}, {scale}, {mode}, {align_corners}, antialias={antialias})",
     "hvd::interpolate({0}, {{.size = {size}, .scale = {scale}, .mode = {mode}, "
-    ".align_corners = {align_corners}}})")
+    ".align_corners = {align_corners}, .antialias = {antialias}}})")
 SOURCES["grid_sample"] = (
     "F.grid_sample({0}, {1}, {mode}, {padding_mode}, {align_corners})",
     "hvd::grid_sample({0}, {1}, {{.mode = {mode}, .padding = {padding_mode}, "

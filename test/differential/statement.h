@@ -38,6 +38,7 @@ class Statement {
   std::vector<Tensor> tensors(const char* key) const;
 
   bool has(const char* key) const;  // And is not null.
+  bool is_text(const char* key) const { return json_.at(key).is_string(); }
   std::int64_t integer(const char* key) const { return json_.at(key); }
   bool flag(const char* key) const { return json_.at(key); }
   std::string text(const char* key) const { return json_.at(key); }

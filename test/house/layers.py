@@ -29,7 +29,7 @@ LEASHES = [
     (r"nccl.*", r"(?!)"),
     (r"(cuda|cudnn|cublas|curand|nvml|nvrtc).*", r"device/kernels/elements\.h"),
     (r"(.*/)?(cblas|openblas_config)\.h", r"kernel/products/[^/]*"),
-    (r"nlohmann/.*", r"(nn/safetensors_header|data/tokenizer/tokenizer_json)\.cc"),
+    (r"nlohmann/.*", r"(nn/safetensors_header|nn/decoder/rotary_config|data/tokenizer/tokenizer_json)\.cc"),
     (r"(oneapi/dnnl/)?dnnl.*", r"kernel/products/dnnl_[^/]*"),
     (r"png\.h", r"data/images/png_[^/]*"),
     (r"j(peglib|error)\.h", r"data/images/jpeg_[^/]*"),

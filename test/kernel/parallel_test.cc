@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <vector>
 
+#include "horovodpp/core/error.h"
 #include "horovodpp/core/thread/threads.h"
+#include "horovodpp/kernel/scratch.h"
+#include "test/support/expect_error.h"
 
 namespace hvd::autograd {
 namespace {
@@ -53,6 +57,37 @@ TEST(ParallelFor, NestsInItsOwnBody) {
     }
   });
   EXPECT_EQ(total, 400'000);
+}
+
+TEST(ParallelFor, PassesOnWhatABodyThrows) {
+  set_num_threads(3);
+  for (const std::int64_t where : {0, 70'000, 199'999}) {
+    const auto run = [&] {
+      parallel_for({.count = 200'000}, [&](auto begin, auto end) {
+        if (begin <= where && where < end) throw std::bad_alloc();
+      });
+    };
+    EXPECT_THROW(run(), std::bad_alloc);
+  }
+  // All threads throw; the pool is as before.
+  EXPECT_THROW(parallel_for({.count = 200'000},
+                            [](auto, auto) { throw std::bad_alloc(); }),
+               std::bad_alloc);
+  EXPECT_TRUE(all_once(visits({.count = 200'001})));
+}
+
+TEST(ParallelFor, ReportsThatMemoryRanOutInItsBody) {
+  set_num_threads(3);
+  constexpr std::size_t kTooMany = std::size_t{1} << 62;
+  for (const std::int64_t from : {0, 150'000}) {
+    const auto run = [&] {
+      parallel_for({.count = 200'000}, [&](auto begin, auto) {
+        const Scratch memory(begin < from ? 64 : kTooMany);
+      });
+    };
+    EXPECT_ERROR(Error, "out of memory", run());
+    EXPECT_TRUE(all_once(visits({.count = 200'001})));
+  }
 }
 
 TEST(ParallelFor, RunsInAForkedChild) {

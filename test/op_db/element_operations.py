@@ -1,24 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines as those of operations.py, for elements of two and three tensors."""
 
-from calls import call, need, number
+from calls import call, number
 from more_operations import alike, one_of
 from operations import OPERATIONS, is_tensor, unary
 
 one_of(["signbit", "positive"], unary)
-one_of(["copysign", "nextafter", "heaviside", "gcd", "lcm", "logaddexp", "logaddexp2", "ldexp"],
+one_of(["nextafter", "heaviside", "gcd", "lcm", "logaddexp", "logaddexp2", "ldexp"],
        alike)
-
-
-def of_tensors(do):
-    def line(input, other):
-        need(is_tensor(input) and is_tensor(other), "a number in place of a tensor")
-        return call(do, input, other)
-    return line
-
-
-one_of(["xlogy"], of_tensors)
-OPERATIONS["special.xlog1py"] = of_tensors("xlog1py")
 
 
 def scaled(do):
@@ -30,8 +19,9 @@ one_of(["addcmul", "addcdiv"], scaled)
 
 def rounded_div(down):
     def line(input, other, rounding_mode=None):
-        need(is_tensor(other), "a number in place of a tensor")
-        return call("div_rounded", input, other, down=down)
+        if is_tensor(other):
+            return call("div_rounded", input, other, down=down)
+        return call("div_rounded_number", input, number=number(other), down=down)
     return line
 
 
@@ -42,6 +32,8 @@ def lerp(input, end, weight):
 
 
 def float_power(input, exponent):
+    if not is_tensor(input):
+        return call("number_float_power", exponent, number=number(input))
     if is_tensor(exponent):
         return call("float_power", input, exponent)
     return call("float_power_number", input, number=number(exponent))

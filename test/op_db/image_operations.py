@@ -13,9 +13,9 @@ def sizes(value, dims):
 
 def convolution(dims):
     def line(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-        need(not isinstance(padding, str), "padding by name")
+        named = isinstance(padding, str)
         return call(f"conv{dims}d", input, weight, bias, stride=sizes(stride, dims),
-                    padding=sizes(padding, dims), dilation=sizes(dilation, dims), groups=groups)
+                    padding=padding if named else sizes(padding, dims), dilation=sizes(dilation, dims), groups=groups)
     return line
 
 
@@ -41,10 +41,25 @@ def max_pool(dims):
 def avg_pool(dims):
     def line(input, kernel_size, stride=None, padding=0, ceil_mode=False,
              count_include_pad=True, divisor_override=None):
-        need(divisor_override is None, "divisor_override")
+        need(divisor_override != 0, "a divisor of 0")
         return call(f"avg_pool{dims}d", input, kernel=sizes(kernel_size, dims),
                     stride=sizes(stride or 0, dims), padding=sizes(padding, dims),
-                    ceil_mode=ceil_mode, count_include_pad=count_include_pad)
+                    ceil_mode=ceil_mode, count_include_pad=count_include_pad,
+                    divisor=divisor_override)
+    return line
+
+
+def fractional(dims):
+    def line(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
+             _random_samples=None):
+        need(_random_samples is not None, "a random result")
+        size = None if output_size is None else sizes(output_size, dims)
+        ratio = output_ratio
+        if isinstance(ratio, float):
+            ratio = [ratio] * dims
+        end = "_with_indices" if return_indices else ""
+        return call(f"fractional_max_pool{dims}d{end}", input, _random_samples,
+                    kernel=sizes(kernel_size, dims), size=size, ratio=ratio)
     return line
 
 
@@ -68,13 +83,13 @@ def interpolated(default):
     def line(input, size=None, scale_factor=None, mode=None, align_corners=None,
              recompute_scale_factor=None, antialias=False):
         need(not recompute_scale_factor, "recompute_scale_factor")
-        need(not antialias, "antialias")
         scale = None
         if scale_factor is not None:
             one = isinstance(scale_factor, (int, float))
             scale = [float(factor) for factor in ([scale_factor] if one else scale_factor)]
         return call("interpolate", input, size=None if size is None else numbers(size),
-                    scale=scale, mode=mode or default, align_corners=align_corners)
+                    scale=scale, mode=mode or default, align_corners=align_corners,
+                    antialias=antialias)
     return line
 
 
@@ -83,6 +98,8 @@ for dims in (1, 2, 3):
     OPERATIONS[f"nn.functional.conv_transpose{dims}d"] = transposed(dims)
     OPERATIONS[f"nn.functional.max_pool{dims}d"] = max_pool(dims)
     OPERATIONS[f"nn.functional.avg_pool{dims}d"] = avg_pool(dims)
+    if dims > 1:
+        OPERATIONS[f"nn.functional.fractional_max_pool{dims}d"] = fractional(dims)
     for kind in ("avg", "max"):
         OPERATIONS[f"nn.functional.adaptive_{kind}_pool{dims}d"] = adaptive(
             f"adaptive_{kind}_pool{dims}d", dims)

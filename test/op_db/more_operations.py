@@ -23,9 +23,27 @@ def several(values):
     return numbers(values[0] if len(values) == 1 and not isinstance(values[0], int) else values)
 
 
-one_of(["maximum", "minimum", "fmax", "fmin", "remainder", "fmod", "atan2", "hypot", "logical_and",
-        "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
-        "bitwise_left_shift", "bitwise_right_shift", "floor_divide"], binary)
+def binary_of_numbers(do):
+    """As binary(); the first may be a number."""
+    def line(input, other):
+        if is_tensor(input):
+            return binary(do)(input, other)
+        return call(f"number_{do}", other, number=number(input))
+    return line
+
+
+def reflected(do):
+    return lambda input, other: call(f"number_{do}", input, number=number(other))
+
+
+one_of(["maximum", "minimum", "fmax", "fmin", "fmod", "atan2", "hypot", "logical_and",
+        "logical_or", "logical_xor", "floor_divide"], binary)
+one_of(["remainder", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
+        "bitwise_right_shift", "copysign", "xlogy"], binary_of_numbers)
+OPERATIONS["special.xlog1py"] = binary_of_numbers("xlog1py")
+OPERATIONS.update({f"__r{name}__": reflected(do) for name, do in {
+    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "pow": "pow"}.items()})
 OPERATIONS["max/binary"] = binary("maximum")
 OPERATIONS["min/binary"] = binary("minimum")
 

@@ -140,6 +140,10 @@ def clamp(input, min=None, max=None):
 
 
 def where(input, condition, other):
+    if not is_tensor(input) and not is_tensor(other):
+        return call("numbers_where", condition, number=number(input), other=number(other))
+    if not is_tensor(input):
+        return call("number_where", condition, other, number=number(input))
     if is_tensor(other):
         return call("where", condition, input, other)
     return call("where_number", condition, input, number=number(other))

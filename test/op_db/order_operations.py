@@ -57,8 +57,19 @@ one_of(["vdot"], alike)
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
-    need(fweights is None and aweights is None, "weights")
-    return call("cov", input, correction=correction)
+    if fweights is None and aweights is None:
+        return call("cov", input, correction=correction)
+    return call("cov_weighted", input, fweights, aweights, correction=correction)
+
+
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
+    dims = [] if dim is None else numbers(dim)
+    if isinstance(spacing, (list, tuple)) and is_tensor(spacing[0]):
+        return call("gradient", input, *spacing, spacing=None, dims=dims, edge_order=edge_order)
+    one = spacing is None or isinstance(spacing, (int, float))
+    need(one or len(spacing) == len(dims or input.shape), "a list of one number for all dimensions")
+    return call("gradient", input, spacing=[float(spacing or 1)] if one else list(spacing),
+                dims=dims, edge_order=edge_order)
 
 
 def cross(input, other, dim=None):
@@ -75,6 +86,7 @@ def cumulative_trapezoid(y, x=None, *, dim=-1, dx=1):
 
 OPERATIONS.update({
     "cov": cov,
+    "gradient": gradient,
     "cross": cross,
     "linalg.cross": lambda input, other, dim=-1: call("cross", input, other, dim=dim),
     "cumulative_trapezoid": cumulative_trapezoid,

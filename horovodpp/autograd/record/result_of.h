@@ -84,6 +84,7 @@ inline constexpr auto kOperationNames =
                                      "fmod",
                                      "fold",
                                      "frac",
+                                     "fractional_max_pool",
                                      "gather",
                                      "gcd",
                                      "ge",

@@ -11,6 +11,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/data/augment/draws.h"
 #include "horovodpp/data/augment/image_view.h"
+#include "horovodpp/data/augment/tones.h"
 
 namespace hvd::data::augment {
 namespace {
@@ -157,10 +158,11 @@ ImageTransform random_resized_crop(const RandomResizedCropOptions& options) {
 
 ImageTransform color_jitter(const ColorJitterOptions& options) {
   require(options.brightness >= 0 && options.contrast >= 0 &&
-              options.saturation >= 0,
+              options.saturation >= 0 && options.hue >= 0,
           "color_jitter", "no option is negative");
+  require(options.hue <= 0.5, "color_jitter", "the hue is at most 0.5");
   return [options](const Tensor& image, Generator& random) {
-    std::array<std::int64_t, 3> order{};
+    std::array<std::int64_t, 4> order{};
     random.permutation(order);
     Tensor result = image;
     for (const std::int64_t step : order) {
@@ -172,6 +174,9 @@ ImageTransform color_jitter(const ColorJitterOptions& options) {
       } else if (step == 2 && options.saturation > 0) {
         result =
             adjust_saturation(result, draw_factor(random, options.saturation));
+      } else if (step == 3 && options.hue > 0) {
+        const Range range{.low = -options.hue, .high = options.hue};
+        result = adjust_hue(result, draw_uniform(random, range));
       }
     }
     return result;

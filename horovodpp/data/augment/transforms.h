@@ -44,8 +44,9 @@ struct ColorJitterOptions {
   double brightness = 0.0;  // Factors are uniform in [max(0, 1 - x), 1 + x].
   double contrast = 0.0;
   double saturation = 0.0;
+  double hue = 0.0;  // Turned by up to this share of the circle, at most 0.5.
 };
-// Adjusts the three in random order.
+// Adjusts the four in random order.
 ImageTransform color_jitter(const ColorJitterOptions& options);
 
 struct RandomErasingOptions {

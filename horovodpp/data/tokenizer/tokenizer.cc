@@ -13,6 +13,7 @@
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/status.h"
 #include "horovodpp/data/tokenizer/byte_pairs.h"
+#include "horovodpp/data/tokenizer/nfc.h"
 #include "horovodpp/data/tokenizer/split_pattern.h"
 #include "horovodpp/data/tokenizer/tokenizer_json.h"
 
@@ -58,6 +59,7 @@ class Tokenizer::Tables {
   Tables(BytePairs pairs, TokenizerDescription description)
       : pairs_(std::move(pairs)),
         pattern_(description.pattern),
+        normalizes_(description.normalizes),
         added_(std::move(description.added)) {
     // The first that matches is then the longest.
     std::ranges::stable_sort(added_, [](const auto& a, const auto& b) {
@@ -110,6 +112,16 @@ class Tokenizer::Tables {
     }
   }
 
+  // Without added tokens.
+  void encode_plain(std::string_view text,
+                    std::vector<std::int64_t>& ids) const {
+    if (normalizes_) {
+      encode_words(nfc(text), ids);
+    } else {
+      encode_words(text, ids);
+    }
+  }
+
   void decode(std::int64_t id, bool skip_special, std::string& text) const {
     if (const auto added = added_by_id_.find(id); added != added_by_id_.end()) {
       if (!skip_special || !added->second->special) {
@@ -157,6 +169,8 @@ class Tokenizer::Tables {
                       std::vector<std::int64_t>& ids) const {
     if (normalized) {
       encode_words(text, ids);
+    } else if (normalizes_) {
+      encode(nfc(text), true, ids);
     } else {
       encode(text, true, ids);
     }
@@ -164,6 +178,7 @@ class Tokenizer::Tables {
 
   const BytePairs pairs_;
   const SplitPattern pattern_;
+  const bool normalizes_;
   std::vector<AddedToken> added_;  // Long ones first.
   absl::flat_hash_map<std::int64_t, const AddedToken*> added_by_id_;
   std::array<std::vector<const AddedToken*>, 256> added_by_byte_;
@@ -206,7 +221,7 @@ std::vector<std::int64_t> Tokenizer::encode(
   if (options.added_tokens) {
     tables_->encode(text, false, ids);
   } else {
-    tables_->encode_words(text, ids);
+    tables_->encode_plain(text, ids);
   }
   return ids;
 }

@@ -217,6 +217,15 @@ absl::StatusOr<SplitPattern> pattern_of(const Json& part) {
   return pattern_of_split(parts[0]);
 }
 
+// NFC, or nothing.
+absl::StatusOr<bool> normalizes(const Json& normalizer) {
+  if (normalizer.is_null()) return false;
+  if (!normalizer.is_object() || !is_named(normalizer, "NFC")) {
+    return unsupported("its normalizer is ", type_of(normalizer));
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<TokenizerDescription> parse_tokenizer_json(
@@ -225,10 +234,8 @@ absl::StatusOr<TokenizerDescription> parse_tokenizer_json(
   TokenizerDescription result;
   HVD_RETURN_IF_ERROR(read_model(member(json, "model"), result));
   HVD_RETURN_IF_ERROR(read_added(member(json, "added_tokens"), result));
-  if (const Json& normalizer = member(json, "normalizer");
-      !normalizer.is_null()) {
-    return unsupported("its normalizer is ", type_of(normalizer));
-  }
+  HVD_ASSIGN_OR_RETURN(result.normalizes,
+                       normalizes(member(json, "normalizer")));
   HVD_ASSIGN_OR_RETURN(result.pattern,
                        pattern_of(member(json, "pre_tokenizer")));
   return result;

@@ -31,6 +31,7 @@ struct TokenizerDescription {
   std::vector<AddedToken> added;
   SplitPattern pattern = SplitPattern::kGpt2;
   bool ignore_merges = false;  // A word that is a token stays whole.
+  bool normalizes = false;     // Texts to NFC.
 };
 
 // tokenizer.json.

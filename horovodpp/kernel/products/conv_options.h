@@ -47,6 +47,9 @@ struct ConvOptions {
   Size padding = 0;  // Zeros around the image.
   Size dilation = 1;
   std::int64_t groups = 1;
+  // Whether zeros keep the image's size, as of PyTorch's padding="same": then
+  // padding is 0 and the stride is 1. (No padding is PyTorch's "valid".)
+  bool same_padding = false;
 };
 using Conv1dOptions = ConvOptions<std::int64_t>;
 using Conv2dOptions = ConvOptions<Pair>;

@@ -33,7 +33,8 @@ std::shared_ptr<LayerNorm> last_norm(std::int64_t width,
                                      const TransformerLayerOptions& options) {
   return std::make_shared<LayerNorm>(
       autograd::Dims{width},
-      LayerNormOptions{.eps = options.eps, .dtype = options.dtype});
+      LayerNormOptions{
+          .eps = options.eps, .bias = options.bias, .dtype = options.dtype});
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ Tensor CausalAttention::run(const Tensor& input,
   const RotaryOptions rotary{.base = options_.rotary_base,
                              .offset = earlier,
                              .positions = positions_of(call.cumulative_lengths),
-                             .interleaved = options_.interleaved};
+                             .interleaved = options_.interleaved,
+                             .scaling = options_.rotary_scaling};
   const Tensor q =
       rotary_embedding(split((*q_)(input), options_.heads), rotary);
   Tensor k = rotary_embedding(split((*k_)(input), options_.key_heads), rotary);

@@ -17,6 +17,7 @@
 #include "horovodpp/nn/decoder/key_value_cache.h"
 #include "horovodpp/nn/layers/linear.h"
 #include "horovodpp/nn/module.h"
+#include "horovodpp/ops/attention/rotary.h"
 
 namespace HVD_EXPORT hvd {
 namespace nn {
@@ -29,6 +30,7 @@ struct CausalAttentionOptions {
   std::int64_t window = 0;      // Tokens that a token sees; 0: all.
   double rotary_base = 10000.0;
   bool interleaved = false;  // See RotaryOptions.
+  RotaryScaling rotary_scaling = {};
   bool bias = false;
   DType dtype = DType::kF32;
 };

@@ -70,7 +70,8 @@ Conv<Size>::Conv(std::int64_t in_channels, std::int64_t out_channels,
     : options_{.stride = options.stride,
                .padding = options.padding,
                .dilation = options.dilation,
-               .groups = options.groups} {
+               .groups = options.groups,
+               .same_padding = options.same_padding} {
   const Dims sizes =
       checked_kernel("Conv", {in_channels, out_channels, options.groups},
                      kernel, options.stride);

@@ -22,6 +22,7 @@ struct ConvOptions {
   Size padding = 0;  // Zeros on each side of the image.
   Size dilation = 1;
   std::int64_t groups = 1;
+  bool same_padding = false;  // As of hvd::ConvOptions.
   bool bias = true;
   DType dtype = DType::kF32;
 };

@@ -15,6 +15,16 @@ MaxResult MaxPool<Size>::run(const Tensor& input) const {
 }
 
 template <typename Size>
+Tensor FractionalMaxPool<Size>::forward(const Tensor& input) {
+  return run(input).values;
+}
+template <typename Size>
+MaxResult FractionalMaxPool<Size>::run(const Tensor& input) const {
+  return by_dims<Size>(nullptr, fractional_max_pool2d_with_indices,
+                       fractional_max_pool3d_with_indices)(input, options_);
+}
+
+template <typename Size>
 Tensor AvgPool<Size>::forward(const Tensor& input) {
   return by_dims<Size>(avg_pool1d, avg_pool2d, avg_pool3d)(input, options_);
 }
@@ -54,6 +64,8 @@ Tensor MaxUnpool<Size>::operator()(const Tensor& x, const Tensor& indices,
 template class MaxPool<std::int64_t>;
 template class MaxPool<Pair>;
 template class MaxPool<Triple>;
+template class FractionalMaxPool<Pair>;
+template class FractionalMaxPool<Triple>;
 template class AvgPool<std::int64_t>;
 template class AvgPool<Pair>;
 template class AvgPool<Triple>;

@@ -11,6 +11,7 @@
 #include "horovodpp/core/export.h"
 #include "horovodpp/nn/module.h"
 #include "horovodpp/ops/images/images.h"
+#include "horovodpp/ops/sampling/fractional_pools.h"
 #include "horovodpp/ops/sampling/unpools.h"
 
 namespace HVD_EXPORT hvd {
@@ -30,6 +31,21 @@ class MaxPool : public Module {
 using MaxPool1d = MaxPool<std::int64_t>;
 using MaxPool2d = MaxPool<Pair>;
 using MaxPool3d = MaxPool<Triple>;
+
+template <typename Size>
+class FractionalMaxPool : public Module {
+ public:
+  explicit FractionalMaxPool(const FractionalMaxPoolOptions<Size>& options)
+      : options_(options) {}
+  Tensor forward(const Tensor& input) override;
+  // With the indices.
+  MaxResult run(const Tensor& input) const;
+
+ private:
+  const FractionalMaxPoolOptions<Size> options_;
+};
+using FractionalMaxPool2d = FractionalMaxPool<Pair>;
+using FractionalMaxPool3d = FractionalMaxPool<Triple>;
 
 template <typename Size>
 class AvgPool : public Module {
@@ -106,6 +122,8 @@ using MaxUnpool3d = MaxUnpool<Triple>;
 extern template class MaxPool<std::int64_t>;
 extern template class MaxPool<Pair>;
 extern template class MaxPool<Triple>;
+extern template class FractionalMaxPool<Pair>;
+extern template class FractionalMaxPool<Triple>;
 extern template class AvgPool<std::int64_t>;
 extern template class AvgPool<Pair>;
 extern template class AvgPool<Triple>;

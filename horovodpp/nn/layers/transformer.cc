@@ -8,7 +8,7 @@
 namespace hvd::nn {
 
 void TransformerLayer::add_linear() {
-  const LinearOptions options{.dtype = options_.dtype};
+  const LinearOptions options{.bias = options_.bias, .dtype = options_.dtype};
   linear1_ = register_module(
       "linear1",
       std::make_shared<Linear>(width_, options_.feedforward, options));
@@ -23,6 +23,7 @@ std::shared_ptr<MultiheadAttention> TransformerLayer::add_attention(
       name, std::make_shared<MultiheadAttention>(
                 width_, heads,
                 MultiheadAttentionOptions{.dropout = options_.dropout,
+                                          .bias = options_.bias,
                                           .batch_first = options_.batch_first,
                                           .dtype = options_.dtype}));
 }
@@ -31,6 +32,7 @@ std::shared_ptr<LayerNorm> TransformerLayer::add_norm(const char* name) {
   return register_module(name, std::make_shared<LayerNorm>(
                                    autograd::Dims{width_},
                                    LayerNormOptions{.eps = options_.eps,
+                                                    .bias = options_.bias,
                                                     .dtype = options_.dtype}));
 }
 

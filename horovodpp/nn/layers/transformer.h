@@ -26,6 +26,7 @@ struct TransformerLayerOptions {
   double eps = 1e-5;  // Of the layer norms.
   bool batch_first = false;
   bool norm_first = false;  // Normalizes the input of each part, not its sum.
+  bool bias = true;         // Of the linear layers, attentions and norms.
   DType dtype = DType::kF32;
 };
 

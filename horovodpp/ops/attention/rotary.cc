@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "horovodpp/ops/attention/rotary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <memory>
@@ -38,17 +39,19 @@ struct TurnsKey {
   std::int64_t offset = 0;
   std::vector<std::int64_t> positions = {};
   bool interleaved = false;
+  RotaryScaling scaling = {};
   friend bool operator==(const TurnsKey&, const TurnsKey&) = default;
 };
 
 std::shared_ptr<const Turns> make_turns(const TurnsKey& key) {
   auto turns = std::make_shared<Turns>();
   turns->interleaved = key.interleaved;
-  std::vector<double> steps;
-  for (std::int64_t i = 0; i < key.width / 2; ++i) {
-    steps.push_back(std::pow(key.base, -2.0 * static_cast<double>(i) /
-                                           static_cast<double>(key.width)));
-  }
+  const std::int64_t last =
+      key.positions.empty()
+          ? key.offset + key.rows - 1
+          : *std::max_element(key.positions.begin(), key.positions.end());
+  const std::vector<double> steps = rotary_frequencies(
+      key.width, {.base = key.base, .scaling = key.scaling}, last + 1);
   for (std::int64_t row = 0; row < key.rows; ++row) {
     const double position =
         key.positions.empty()
@@ -72,7 +75,8 @@ std::shared_ptr<const Turns> turns_of(const Tensor& x,
                .base = options.base,
                .offset = options.offset,
                .positions = options.positions,
-               .interleaved = options.interleaved};
+               .interleaved = options.interleaved,
+               .scaling = options.scaling};
   if (table == nullptr || key != last) {
     table = make_turns(key);
     last = std::move(key);
@@ -168,10 +172,6 @@ void check_rotary(const Tensor& x, const RotaryOptions& options) {
     throw InvalidArgument(
         absl::StrCat("rotary_embedding: ", given, " positions for ", x.size(-2),
                      " rows; wanted is one for each, or none"));
-  }
-  if (!(options.base > 0)) {
-    throw InvalidArgument(absl::StrCat("rotary_embedding: the base ",
-                                       options.base, " is not positive"));
   }
 }
 

@@ -42,6 +42,32 @@ void check_rows(const Tensor& a, const Tensor& b) {
   }
 }
 
+void check_weights(const Tensor& weights, bool fits, const Tensor& rows) {
+  if (!fits || weights.shape() != autograd::Dims({rows.size(1)})) {
+    throw InvalidArgument(absl::StrCat(
+        "cov: weights ", weights.describe(), " do not go with ", rows.size(1),
+        " observations; wanted is one each, integers as fweights and "
+        "floating-point numbers as aweights"));
+  }
+  if (any(lt(weights.detach(), 0)).item<bool>()) {
+    throw InvalidArgument("cov: a weight is negative");
+  }
+}
+
+// The product of both weights, or undefined.
+Tensor weights_of(const Tensor& rows, const CovOptions& options) {
+  const Tensor& f = options.fweights;
+  const Tensor& a = options.aweights;
+  if (f.defined()) {
+    check_weights(f, !is_floating_point(f.dtype()) && f.dtype() != DType::kBool,
+                  rows);
+  }
+  if (a.defined()) check_weights(a, is_floating_point(a.dtype()), rows);
+  if (!f.defined()) return a.defined() ? to(a, rows.dtype()) : Tensor();
+  const Tensor repeated = to(f, rows.dtype());
+  return a.defined() ? mul(repeated, to(a, rows.dtype())) : repeated;
+}
+
 }  // namespace
 
 Tensor cdist(const Tensor& a, const Tensor& b, double order) {
@@ -77,18 +103,47 @@ Tensor cross(const Tensor& a, const Tensor& b, std::int64_t dim) {
 
 Tensor vdot(const Tensor& a, const Tensor& b) { return dot(a, b); }
 
-Tensor cov(const Tensor& given, std::int64_t correction) {
+Tensor cov(const Tensor& x, std::int64_t correction) {
+  return cov(x, CovOptions{.correction = correction});
+}
+
+// With w the product of both weights, the factor is
+// sum w - correction (sum w aweights) / sum w.
+Tensor cov(const Tensor& given, const CovOptions& options) {
   autograd::check_defined(given, "cov");
   if (given.dim() > 2) {
     throw InvalidArgument(absl::StrCat("cov: ", given.describe(),
                                        " has more than two dimensions"));
   }
-  const Tensor x = to(given, autograd::floating_result(given.dtype()));
+  const DType floating = autograd::floating_result(given.dtype());
+  const Tensor& importance = options.aweights;
+  const Tensor x = to(given, importance.defined()
+                                 ? promote_types(floating, importance.dtype())
+                                 : floating);
   const Tensor rows = x.dim() < 2 ? reshape(x, {1, x.num_elements()}) : x;
-  const auto count = static_cast<double>(rows.size(1) - correction);
-  const Tensor apart = sub(rows, mean(rows, {1}, true));
-  const Tensor result =
-      div(matmul(apart, transpose(apart, 0, 1)), std::max(count, 0.0));
+  const auto correction = static_cast<double>(options.correction);
+  const Tensor weights = weights_of(rows, options);
+  Tensor result;
+  if (weights.defined()) {
+    const Tensor total = sum(weights);
+    if (rows.size(1) > 0 &&
+        total.detach().to(DType::kF64).item<double>() == 0) {
+      throw InvalidArgument("cov: the weights sum to 0");
+    }
+    Tensor lost = full({}, correction, {.dtype = x.dtype()});
+    if (importance.defined()) {
+      const Tensor both = mul(weights, to(importance, x.dtype()));
+      lost = div(mul(sum(both), correction), total);
+    }
+    const Tensor apart =
+        sub(rows, div(sum(mul(rows, weights), {1}, true), total));
+    result = div(matmul(apart, transpose(mul(apart, weights), 0, 1)),
+                 clamp_min(sub(total, lost), 0.0));
+  } else {
+    const Tensor apart = sub(rows, mean(rows, {1}, true));
+    const double factor = static_cast<double>(rows.size(1)) - correction;
+    result = div(matmul(apart, transpose(apart, 0, 1)), std::max(factor, 0.0));
+  }
   return rows.size(0) == 1 ? reshape(result, {}) : result;
 }
 

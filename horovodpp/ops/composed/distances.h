@@ -27,6 +27,14 @@ Tensor vdot(const Tensor& a, const Tensor& b);
 // The covariances of variables, the rows of x [n, observations] or one in
 // x [observations]; [n, n], or a scalar for one variable.
 Tensor cov(const Tensor& x, std::int64_t correction = 1);
+// The same of weighted observations.
+//   InvalidArgument  weights are negative or sum to 0
+struct CovOptions {
+  std::int64_t correction = 1;
+  Tensor fweights = {};  // Integers [observations]: repetitions.
+  Tensor aweights = {};  // Floating point [observations]: importance.
+};
+Tensor cov(const Tensor& x, const CovOptions& options);
 // The covariances divided by both standard deviations, within [-1, 1].
 Tensor corrcoef(const Tensor& x);
 

@@ -39,6 +39,9 @@ Tensor float_power(const Tensor& a, const Tensor& b) {
 Tensor float_power(const Tensor& a, double b) {
   return pow(to(a, DType::kF64), b);
 }
+Tensor float_power(double a, const Tensor& b) {
+  return pow(a, to(b, DType::kF64));
+}
 
 Tensor signbit(const Tensor& x) {
   autograd::check_defined(x, "signbit");

@@ -14,6 +14,7 @@ Tensor ldexp(const Tensor& a, const Tensor& b);
 // a^b in float64,  a ~ b
 Tensor float_power(const Tensor& a, const Tensor& b);
 Tensor float_power(const Tensor& a, double b);
+Tensor float_power(double a, const Tensor& b);
 
 // Whether the sign bit is set, also that of -0 and NaN. Of any dtype.
 Tensor signbit(const Tensor& x);

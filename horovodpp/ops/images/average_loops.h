@@ -29,9 +29,11 @@ struct Grid {
   }
 };
 
-// The divisor of a window of this many lines.
+// The divisor of a window of this many lines. A window without elements has the
+// sum 0, divided by 1.
 inline std::int64_t divisor(std::int64_t lines, const Window& column) {
-  return std::max<std::int64_t>(1, lines * column.count);
+  const std::int64_t count = lines * column.count;
+  return count == 0 ? 1 : count;
 }
 
 // The mean of `pixels` adjacent pixels, in each of `depth` channels, to y.

@@ -99,6 +99,13 @@ Windows windows_of(const PoolOptions& o, const Triple& image,
   return windows;
 }
 
+// Makes all windows of the grid count `divisor` elements.
+void override_divisor(Grid& grid, std::int64_t divisor) {
+  for (Window& window : grid.planes) window.count = divisor;
+  for (Window& window : grid.rows) window.count = 1;
+  for (Window& window : grid.columns) window.count = 1;
+}
+
 // Whether x is row-major and a conversion would move its elements.
 bool in_planes(const Tensor& x) {
   return x.is_contiguous() && !is_channels_last(x);
@@ -114,10 +121,12 @@ Tensor average_pool(const char* operation, const Tensor& x,
   const auto along = [&](std::int64_t Triple::*side) {
     return windows_of(o, image, side, count.*side, options.count_include_pad);
   };
-  return images.restored(
-      averaged(images.tensor(),
-               {along(&Triple::depth), along(&Triple::height),
-                along(&Triple::width), image, in_planes(images.tensor())}));
+  Grid grid{along(&Triple::depth), along(&Triple::height),
+            along(&Triple::width), image, in_planes(images.tensor())};
+  if (options.divisor_override != 0) {
+    override_divisor(grid, options.divisor_override);
+  }
+  return images.restored(averaged(images.tensor(), grid));
 }
 
 template <typename Size>

@@ -218,13 +218,17 @@ bool has_weight(const Convolution& c) {
          c.weight.size(0) % c.options.groups == 0;
 }
 
-ConvShape shape_of_convolution(const Convolution& c) {
-  const Conv3dOptions& o = c.options;
+void check_convolution(const Convolution& c) {
   if (!has_weight(c) ||
-      !fits(c, c.weight.size(1) * o.groups, c.weight.size(0))) {
+      !fits(c, c.weight.size(1) * c.options.groups, c.weight.size(0))) {
     throw_misfit(c, "[out, in / groups, kernel]");
   }
   check_options(c);
+}
+
+ConvShape shape_of_convolution(const Convolution& c) {
+  check_convolution(c);
+  const Conv3dOptions& o = c.options;
   ConvShape s{.n = c.x.size(0),
               .in = c.x.size(1),
               .out = c.weight.size(0),
@@ -321,11 +325,36 @@ Tensor with_operands(const char* operation, const Tensor& input,
   return one_image ? without(y, 0) : y;
 }
 
+// Sets the padding that keeps the image's size. The zeros on both sides differ by
+// one where a dilated kernel has an even size: x gets the last one here.
+void pad_to_same_size(Convolution& c) {
+  check_convolution(c);
+  Conv3dOptions& o = c.options;
+  if (o.stride != Triple(1) || o.padding != Triple(0)) {
+    throw InvalidArgument(absl::StrCat(
+        c.operation,
+        ": same_padding goes with a stride of 1 and no other padding"));
+  }
+  const Triple kernel = sizes_behind_two(c.weight.shape());
+  const Triple zeros = for_each_side([&](std::int64_t Triple::*side) {
+    return o.dilation.*side * (kernel.*side - 1);
+  });
+  o.padding = {zeros.depth / 2, zeros.height / 2, zeros.width / 2};
+  std::vector<std::int64_t> widths = {0, zeros.width % 2, 0, zeros.height % 2,
+                                      0, zeros.depth % 2};
+  widths.resize(static_cast<std::size_t>(2 * c.dims));
+  const auto is_odd = [](std::int64_t width) { return width != 0; };
+  if (std::any_of(widths.begin(), widths.end(), is_odd)) {
+    c.x = pad(c.x, widths);
+  }
+}
+
 template <typename Size>
 Tensor convolution(const char* operation, const Tensor& x, const Tensor& weight,
                    const Tensor& bias, const ConvOptions<Size>& options) {
   return with_operands<Size>(
-      operation, x, weight, bias, options, [](const Convolution& c) {
+      operation, x, weight, bias, options, [&](Convolution c) {
+        if (options.same_padding) pad_to_same_size(c);
         return convolve(ConvPass::kForward, shape_of_convolution(c),
                         {c.x, c.weight, c.bias});
       });

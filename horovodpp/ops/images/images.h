@@ -113,7 +113,8 @@ struct AvgPoolOptions {
   Size stride = 0;  // 0: the kernel's size.
   Size padding = 0;
   bool ceil_mode = false;
-  bool count_include_pad = true;  // Whether the divisor counts padding.
+  bool count_include_pad = true;      // Whether the divisor counts padding.
+  std::int64_t divisor_override = 0;  // 0: the number of elements.
 };
 using AvgPool1dOptions = AvgPoolOptions<std::int64_t>;
 using AvgPool2dOptions = AvgPoolOptions<Pair>;

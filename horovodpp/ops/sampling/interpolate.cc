@@ -215,6 +215,12 @@ void check_mode(const Tensor& x, const InterpolateOptions& o) {
   if (o.align_corners && (nearest || o.mode == InterpolateMode::kArea)) {
     refuse(x, ": align_corners is for kLinear and kCubic");
   }
+  if (o.antialias &&
+      (nearest || o.mode == InterpolateMode::kArea || x.dim() != 4)) {
+    refuse(x,
+           ": antialias is for kLinear and kCubic of images [n, c, height, "
+           "width]");
+  }
 }
 
 Tensor area(const Tensor& x, const std::vector<ResizedLine>& lines) {
@@ -246,7 +252,10 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
     plan->given.push_back(line.from);
     plan->made.push_back(line.to);
     plan->forward.push_back(
-        autograd::taps_of(line, options.mode, options.align_corners));
+        options.antialias
+            ? autograd::covering_taps_of(line, options.mode,
+                                         options.align_corners)
+            : autograd::taps_of(line, options.mode, options.align_corners));
     if (!autograd::needs_grad(x)) continue;
     plan->backward.push_back(
         autograd::transposed(plan->forward.back(), line.from));

@@ -26,6 +26,9 @@ struct InterpolateOptions {
   InterpolateMode mode = InterpolateMode::kNearest;
   // Whether corner pixels keep their place, for kLinear and kCubic.
   bool align_corners = false;
+  // Whether results of smaller images are means of all pixels that they cover,
+  // for kLinear and kCubic of 2 dimensions. PyTorch's kCubic then is less sharp.
+  bool antialias = false;
 };
 
 // Computes in float32 for the 16-bit types, with one rounding. The nearest modes

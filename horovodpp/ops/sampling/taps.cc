@@ -30,14 +30,23 @@ void add_nearest(TapLine& taps, const ResizedLine& line, std::int64_t i,
           1.0);
 }
 
-// The place of result i among the pixels.
-double place_of(const ResizedLine& line, std::int64_t i, bool align_corners) {
+// The pixels from one result to the next.
+double step_of(const ResizedLine& line, bool align_corners) {
   const auto from = static_cast<double>(line.from);
   const auto to = static_cast<double>(line.to);
+  if (align_corners) return line.to > 1 ? (from - 1) / (to - 1) : 0.0;
+  return line.scale ? 1.0 / *line.scale : from / to;
+}
+
+// The place of result i among the pixels.
+double place_of(const ResizedLine& line, std::int64_t i, bool align_corners) {
   const auto at = static_cast<double>(i);
-  if (align_corners) return line.to > 1 ? at * (from - 1) / (to - 1) : 0.0;
-  const double ratio = line.scale ? 1.0 / *line.scale : from / to;
-  return (at + 0.5) * ratio - 0.5;
+  if (align_corners) {
+    const auto from = static_cast<double>(line.from);
+    const auto to = static_cast<double>(line.to);
+    return line.to > 1 ? at * (from - 1) / (to - 1) : 0.0;
+  }
+  return (at + 0.5) * step_of(line, false) - 0.5;
 }
 
 void add_linear(TapLine& taps, const ResizedLine& line, double place) {
@@ -59,6 +68,26 @@ double derivative(Cube cube, int order, double x) {
   return ((cube[0] * x + cube[1]) * x + cube[2]) * x + cube[3];
 }
 
+// Keys' convolution kernel of this sharpness: cubes of the distance, for
+// distances below 1 and from 1 to 2.
+constexpr Cube near_cube(double sharpness) {
+  return {sharpness + 2, -(sharpness + 3), 0, 1};
+}
+constexpr Cube far_cube(double sharpness) {
+  return {sharpness, -5 * sharpness, 8 * sharpness, -4 * sharpness};
+}
+
+// The weight of a pixel at this distance, which is in units of a result where
+// these are larger than pixels.
+double covering_weight(InterpolateMode mode, double distance) {
+  distance = std::abs(distance);
+  if (mode == InterpolateMode::kLinear) return std::max(0.0, 1.0 - distance);
+  constexpr double kSharpness = -0.5;  // As PyTorch and PIL have it here.
+  if (distance >= 2) return 0;
+  return derivative(distance < 1 ? near_cube(kSharpness) : far_cube(kSharpness),
+                    0, distance);
+}
+
 void add_cubic(TapLine& taps, const ResizedLine& line, double place) {
   const double low = std::floor(place);
   const CubicWeights weights = cubic_weights(place - low);
@@ -73,11 +102,9 @@ void add_cubic(TapLine& taps, const ResizedLine& line, double place) {
 }  // namespace
 
 CubicWeights cubic_weights(double t, int order) {
-  // Keys' convolution kernel with PyTorch's sharpness: cubes of the distance, for
-  // distances below 1 and from 1 to 2.
-  constexpr double kA = -0.75;
-  constexpr Cube kNear = {kA + 2, -(kA + 3), 0, 1};
-  constexpr Cube kFar = {kA, -5 * kA, 8 * kA, -4 * kA};
+  constexpr double kSharpness = -0.75;  // PyTorch's.
+  constexpr Cube kNear = near_cube(kSharpness);
+  constexpr Cube kFar = far_cube(kSharpness);
   const double mirrored = order % 2 == 0 ? 1 : -1;
   return {{derivative(kFar, order, t + 1), derivative(kNear, order, t),
            mirrored * derivative(kNear, order, 1 - t),
@@ -95,6 +122,35 @@ TapLine taps_of(const ResizedLine& line, InterpolateMode mode,
       add_cubic(taps, line, place);
     } else {
       add_nearest(taps, line, i, mode == InterpolateMode::kNearestExact);
+    }
+    end_result(taps);
+  }
+  return taps;
+}
+
+TapLine covering_taps_of(const ResizedLine& line, InterpolateMode mode,
+                         bool align_corners) {
+  TapLine taps;
+  const double step = step_of(line, align_corners);
+  const double unit = std::max(step, 1.0);
+  const double reach = unit * (mode == InterpolateMode::kLinear ? 1.0 : 2.0);
+  for (std::int64_t i = 0; i < line.to; ++i) {
+    const double center = step * (static_cast<double>(i) + 0.5);
+    const auto begin = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(center - reach + 0.5), 0, line.from);
+    const auto end = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(center + reach + 0.5), begin, line.from);
+    const std::size_t first = taps.weight.size();
+    double sum = 0;
+    for (std::int64_t at = begin; at < end; ++at) {
+      const double distance = static_cast<double>(at) + 0.5 - center;
+      add_tap(taps, at, covering_weight(mode, distance / unit));
+      sum += taps.weight.back();
+    }
+    if (sum != 0) {
+      for (std::size_t t = first; t < taps.weight.size(); ++t) {
+        taps.weight[t] /= sum;
+      }
     }
     end_result(taps);
   }

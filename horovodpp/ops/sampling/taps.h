@@ -22,6 +22,11 @@ struct ResizedLine {
 TapLine taps_of(const ResizedLine& line, InterpolateMode mode,
                 bool align_corners);
 
+// The same for antialias: of all pixels that a result covers, for kLinear and
+// kCubic.
+TapLine covering_taps_of(const ResizedLine& line, InterpolateMode mode,
+                         bool align_corners);
+
 // The taps that compute the gradient of the `size` elements that `taps` read.
 TapLine transposed(const TapLine& taps, std::int64_t size);
 

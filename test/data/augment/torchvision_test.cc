@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "horovodpp/autograd.h"
+#include "horovodpp/data/augment/affine.h"
+#include "horovodpp/data/augment/augmentations.h"
 #include "horovodpp/data/augment/functions.h"
+#include "horovodpp/data/augment/tones.h"
 #include "horovodpp/nn/safetensors.h"
 #include "horovodpp/tensor/factories.h"
 
@@ -48,8 +51,40 @@ Tensor normalized(const Tensor& x) {
   return normalize(x, {.mean = {0.4, 0.5, 0.6}, .std = {0.2, 0.3, 0.1}});
 }
 
-const std::map<std::string, Function>& functions() {
-  static const std::map<std::string, Function> all = {
+// MAGNITUDES of the script.
+void add_augmentations(std::map<std::string, Function>& all) {
+  struct Case {
+    const char* name;
+    Augmentation augmentation;
+    std::vector<double> magnitudes;
+  };
+  for (const Case& c :
+       std::vector<Case>{{"ShearX", Augmentation::kShearX, {0.21, -0.3}},
+                         {"ShearY", Augmentation::kShearY, {0.11, -0.27}},
+                         {"TranslateX", Augmentation::kTranslateX, {3.7, -4}},
+                         {"TranslateY", Augmentation::kTranslateY, {5.2, -1}},
+                         {"Rotate", Augmentation::kRotate, {27, -135, 180}},
+                         {"Brightness", Augmentation::kBrightness, {0.4, -0.7}},
+                         {"Color", Augmentation::kColor, {0.9, -0.5}},
+                         {"Contrast", Augmentation::kContrast, {0.6, -0.3}},
+                         {"Sharpness", Augmentation::kSharpness, {0.8, -0.9}},
+                         {"Posterize", Augmentation::kPosterize, {4, 7}},
+                         {"Solarize", Augmentation::kSolarize, {0.4, 1}},
+                         {"AutoContrast", Augmentation::kAutoContrast, {0}},
+                         {"Equalize", Augmentation::kEqualize, {0}},
+                         {"Invert", Augmentation::kInvert, {0}}}) {
+    for (std::size_t i = 0; i < c.magnitudes.size(); ++i) {
+      const auto run = [kind = c.augmentation,
+                        magnitude = c.magnitudes[i]](const Tensor& x) {
+        return augmented(x, kind, magnitude);
+      };
+      all[std::string(c.name) + "_" + std::to_string(i)] = run;
+    }
+  }
+}
+
+std::map<std::string, Function> plain_functions() {
+  return {
       {"smaller", resized({.height = 11, .width = 13})},
       {"larger", resized({.height = 40, .width = 37})},
       {"smaller_aliased",
@@ -84,10 +119,30 @@ const std::map<std::string, Function>& functions() {
       {"saturation", [](const Tensor& x) { return adjust_saturation(x, 0.4); }},
       {"saturation_up",
        [](const Tensor& x) { return adjust_saturation(x, 1.8); }},
+      {"hue", [](const Tensor& x) { return adjust_hue(x, 0.3); }},
+      {"hue_back", [](const Tensor& x) { return adjust_hue(x, -0.45); }},
+      {"affine",
+       [](const Tensor& x) {
+         return affine(x, {.angle = 20,
+                           .translate_x = 2,
+                           .translate_y = -3,
+                           .scale = 1.3,
+                           .shear_x = 10,
+                           .shear_y = 5,
+                           .fill = x.dtype() == DType::kU8 ? 7.0 : 0.5});
+       }},
       {"erase", erased},
       {"to_float", to_float},
       {"normalize", normalized},
   };
+}
+
+const std::map<std::string, Function>& functions() {
+  static const std::map<std::string, Function> all = [] {
+    auto made = plain_functions();
+    add_augmentations(made);
+    return made;
+  }();
   return all;
 }
 

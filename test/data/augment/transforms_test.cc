@@ -4,13 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "horovodpp/autograd.h"
 #include "horovodpp/core/thread/threads.h"
+#include "horovodpp/data/augment/affine.h"
+#include "horovodpp/data/augment/policies.h"
+#include "horovodpp/data/augment/tones.h"
 #include "horovodpp/tensor/factories.h"
 #include "test/support/expect_error.h"
 
@@ -140,6 +145,68 @@ TEST(ColorJitter, StaysWithinItsFactors) {
   const Tensor picture = numbered(3, 3);
   EXPECT_EQ(bytes_of(drawn(color_jitter({}), picture, 1)[0]),
             bytes_of(picture));
+}
+
+TEST(ColorJitter, TurnsTheHueWithinItsBounds) {
+  const Tensor red = stack({ones({2, 2}), zeros({2, 2}), zeros({2, 2})});
+  for (const Tensor& result : drawn(color_jitter({.hue = 0.1}), red, 30)) {
+    const auto found = result.to_vector<float>();
+    ASSERT_EQ(found[0], 1);  // Between red, yellow and magenta.
+    ASSERT_LE(found[4] + found[8], 0.601f);
+  }
+  EXPECT_ERROR(InvalidArgument, "at most 0.5", color_jitter({.hue = 0.6}));
+}
+
+TEST(Policies, DrawEveryOperationFromTheGeneratorAlone) {
+  const Tensor image = numbered(9, 12);
+  for (const ImageTransform& policy :
+       {rand_augment({.num_ops = 1}), trivial_augment_wide(), auto_augment(),
+        auto_augment(AutoAugmentPolicy::kCifar10),
+        auto_augment(AutoAugmentPolicy::kSvhn)}) {
+    const auto first = drawn(policy, image, 60);
+    const auto second = drawn(policy, image, 60);
+    std::set<std::vector<std::uint8_t>> distinct;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      ASSERT_EQ(first[i].shape(), image.shape());
+      ASSERT_EQ(bytes_of(first[i]), bytes_of(second[i]));
+      distinct.insert(bytes_of(first[i]));
+    }
+    EXPECT_GT(distinct.size(), 12u);
+  }
+}
+
+// Bin 15 of 31 of a translation is 75 pixels of 331, to either side.
+TEST(Policies, HaveTheMagnitudesOfTheirBins) {
+  const Tensor black = zeros({1, 1, 331});
+  std::set<std::pair<double, float>>
+      found;  // Filled pixels, and the first one.
+  for (const Tensor& result :
+       drawn(rand_augment({.num_ops = 1, .magnitude = 15, .fill = 1.0}), black,
+             200)) {
+    const auto pixels = result.to_vector<float>();
+    double filled = 0;
+    for (const float pixel : pixels) filled += pixel;
+    found.emplace(filled, pixels[0]);
+  }
+  EXPECT_TRUE(found.contains({75, 0}));
+  EXPECT_TRUE(found.contains({75, 1}));
+}
+
+TEST(Policies, RefuseOptionsOutOfRange) {
+  EXPECT_ERROR(InvalidArgument, "at least 2 bins",
+               rand_augment({.magnitude = 31}));
+  EXPECT_ERROR(InvalidArgument, "negative", rand_augment({.num_ops = -1}));
+  EXPECT_ERROR(InvalidArgument, "at least 2 bins",
+               trivial_augment_wide({.num_magnitude_bins = 1}));
+  const Tensor image = numbered(3, 4);
+  EXPECT_ERROR(InvalidArgument, "bits are from 0 to 8",
+               augmented(image, Augmentation::kPosterize, 9));
+  EXPECT_ERROR(InvalidArgument, "above white",
+               augmented(image, Augmentation::kSolarize, 1.1));
+  EXPECT_ERROR(InvalidArgument, "not from -0.5 to 0.5", adjust_hue(image, 0.6));
+  EXPECT_ERROR(InvalidArgument, "not finite", rotate(image, NAN));
+  EXPECT_ERROR(InvalidArgument, "2 channels; there must be 1 or 3",
+               autocontrast(zeros({2, 3, 4})));
 }
 
 TEST(RandomErasing, FillsABoxOfItsArea) {

@@ -152,6 +152,23 @@ TEST(Tokenizer, RefusesBytesAndIdsThatItLacks) {
                tokenizer.decode(std::vector<std::int64_t>{-1}));
 }
 
+// Qwen 2 normalizes; an added token between two parts separates these.
+TEST(Tokenizer, NormalizesBetweenAddedTokens) {
+  const std::string json =
+      with(content_of(fixture("llama3.json")), "\"normalizer\":null",
+           "\"normalizer\":{\"type\":\"NFC\"}");
+  const Tokenizer plain = Tokenizer::read(fixture("llama3.json"));
+  const Tokenizer nfc = Tokenizer::of_json(json, "nfc");
+  const std::string apart = "cafe\xCC\x81 \xE1\x84\x92\xE1\x85\xA1";
+  const std::string together = "caf\xC3\xA9 \xED\x95\x98";
+  EXPECT_NE(plain.encode(apart), plain.encode(together));
+  EXPECT_EQ(nfc.encode(apart), plain.encode(together));
+  EXPECT_EQ(nfc.decode(nfc.encode(apart)), together);
+  EXPECT_EQ(nfc.encode(apart, {.added_tokens = false}),
+            plain.encode(together, {.added_tokens = false}));
+  EXPECT_EQ(nfc.decode(nfc.encode("e<|end|>\xCC\x81")), "e<|end|>\xCC\x81");
+}
+
 TEST(Tokenizer, NamesTheFileAndThePlaceOfAMistake) {
   const TemporaryFolder folder;
   const std::string path = folder.path("tokenizer.json");
@@ -170,7 +187,7 @@ TEST(Tokenizer, NamesTheFileAndThePlaceOfAMistake) {
       {with(small_json("[]"), ":2", ":1"), "id 1"},
       {with(small_json("[]"), ":2", ":-1"), "'c'"},
       {with(small_json("[]"), ":2", ":4294967296"), "'c'"},
-      {small_json("[]", R"(,"normalizer":{"type":"NFC"})"), "NFC"},
+      {small_json("[]", R"(,"normalizer":{"type":"NFKC"})"), "NFKC"},
       {small_json("[]", R"(,"added_tokens":[{"id":7}])"), "added_tokens[0]"},
       {small_json("[]", R"(,"added_tokens":[{"id":2,"content":"x"}])"), "'x'"},
       {with(small_json("[]"), "ByteLevel", "Metaspace"), "Metaspace"},

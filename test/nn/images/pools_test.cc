@@ -30,6 +30,21 @@ TEST(Pooling, IsTheOperationOfItsName) {
   expect_equal(AdaptiveMaxPool2d({3, 2})(x), adaptive_max_pool2d(x, {3, 2}));
 }
 
+TEST(FractionalMaxPool, IsTheOperationOfItsName) {
+  const FractionalMaxPool3dOptions options{
+      .kernel = 2, .output_size = 2, .samples = rand({2, 3, 3})};
+  const Tensor x = randn({2, 3, 5, 4, 6});
+  FractionalMaxPool3d pool(options);
+  const auto [largest, places] = fractional_max_pool3d_with_indices(x, options);
+  expect_equal(pool(x), largest);
+  EXPECT_EQ(pool.run(x).indices.to_vector<std::int64_t>(),
+            places.to_vector<std::int64_t>());
+  EXPECT_EQ(FractionalMaxPool2d({.kernel = 2, .output_ratio = {0.5, 0.7}})(
+                randn({3, 8, 8}))
+                .shape(),
+            Shape({3, 4, 5}));
+}
+
 TEST(MaxUnpool, TakesTheIndicesOfItsPool) {
   const Tensor x = rand({2, 3, 5, 4});
   const auto [y, places] = MaxPool2d({.kernel = 2}).run(x);

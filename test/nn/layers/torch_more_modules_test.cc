@@ -114,6 +114,15 @@ std::map<std::string, MakeModule> image_modules() {
       {"lp_pool2d", of<LPPool2d>(LPPool2dOptions{.kernel = {2, 3}})},
       {"bicubic", of<Upsample>(UpsampleOptions{
                       .size = {7, 4}, .mode = InterpolateMode::kCubic})},
+      {"antialiased",
+       of<Upsample>(UpsampleOptions{.size = {3, 8},
+                                    .mode = InterpolateMode::kCubic,
+                                    .antialias = true})},
+      {"avg_pool2d_by_a_divisor",
+       of<AvgPool2d>(AvgPool2dOptions{
+           .kernel = 3, .stride = 2, .padding = 1, .divisor_override = 5})},
+      {"conv1d_same",
+       of<Conv1d>(4, 3, 4, Conv1dOptions{.dilation = 3, .same_padding = true})},
       {"trilinear",
        of<Upsample>(UpsampleOptions{.scale = {2, 1.5, 1},
                                     .mode = InterpolateMode::kLinear})},
@@ -128,6 +137,8 @@ std::map<std::string, MakeModule> sequence_modules() {
       .feedforward = 16, .dropout = 0, .batch_first = true};
   TransformerLayerOptions first = {
       .feedforward = 16, .dropout = 0, .gelu = true, .norm_first = true};
+  TransformerLayerOptions without_bias = {
+      .feedforward = 16, .dropout = 0, .bias = false};
   return {
       {"gru", of<GRU>(5, 6, RecurrentOptions{.num_layers = 2})},
       {"gru_both_ways", of<GRU>(5, 6,
@@ -140,6 +151,8 @@ std::map<std::string, MakeModule> sequence_modules() {
        of<RNN>(5, 6, RecurrentOptions{.bias = false, .relu = true})},
       {"encoder", of<TransformerEncoderLayer>(12, 3, layer)},
       {"encoder_norm_first", of<TransformerEncoderLayer>(12, 3, first)},
+      {"encoder_without_bias",
+       of<TransformerEncoderLayer>(12, 3, without_bias)},
       {"decoder", of<Remembering>()}};
 }
 

@@ -64,6 +64,65 @@ TEST(RotaryEmbedding, FollowsEachOptionAlone) {
             first);
 }
 
+void expect_frequencies(const RotaryOptions& options, std::int64_t positions,
+                        const std::vector<double>& wanted) {
+  const auto found = rotary_frequencies(16, options, positions);
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_NEAR(found[i], wanted[i], 1e-6 * wanted[i]) << i;
+  }
+}
+
+// Expected are the float32 numbers of transformers 5.24, whose configuration has
+// the same names.
+TEST(RotaryEmbedding, ScalesItsFrequencies) {
+  using Type = RotaryScaling::Type;
+  expect_frequencies(
+      {.base = 500000, .scaling = {.rope_type = Type::kLlama3, .factor = 8}}, 0,
+      {1, 0.193922758102417, 0.03760603070259094, 0.00729266507551074,
+       0.0005248460220173001, 3.428102354519069e-05, 6.647869668086059e-06,
+       1.289173155782919e-06});
+  expect_frequencies(
+      {.scaling = {.rope_type = Type::kLinear, .factor = 4}}, 0,
+      {0.25, 0.07905694097280502, 0.025, 0.007905694656074047, 0.0025,
+       0.0007905694656074047, 0.00025, 7.905694656074047e-05});
+  const RotaryOptions dynamic{
+      .scaling = {.rope_type = Type::kDynamic,
+                  .factor = 2,
+                  .original_max_position_embeddings = 64}};
+  expect_frequencies(
+      dynamic, 100,
+      {1, 0.28394514322280884, 0.08062484115362167, 0.0228930301964283,
+       0.0065003652125597, 0.0018457469996064901, 0.0005240908940322697,
+       0.00014881306560710073});
+  EXPECT_EQ(rotary_frequencies(16, dynamic, 64), rotary_frequencies(16, {}));
+  EXPECT_EQ(rotary_frequencies(2, dynamic, 900), std::vector<double>({1}));
+}
+
+TEST(RotaryEmbedding, TurnsByScaledFrequencies) {
+  using Type = RotaryScaling::Type;
+  const Tensor x = randn({5, 8});
+  const auto turned = [&](const RotaryOptions& options) {
+    return rotary_embedding(x, options).to_vector<float>();
+  };
+  EXPECT_EQ(turned({.positions = {0, 4, 8, 12, 16},
+                    .scaling = {.rope_type = Type::kLinear, .factor = 4}}),
+            turned({}));
+  // Only the base depends on the last position, not on the rows.
+  const RotaryScaling dynamic{.rope_type = Type::kDynamic,
+                              .factor = 2,
+                              .original_max_position_embeddings = 6};
+  EXPECT_EQ(turned({.offset = 1, .scaling = dynamic}), turned({.offset = 1}));
+  EXPECT_NE(turned({.offset = 2, .scaling = dynamic}), turned({.offset = 2}));
+  for (const RotaryScaling& wrong :
+       {RotaryScaling{.rope_type = Type::kLinear, .factor = 0.5},
+        RotaryScaling{.rope_type = Type::kLlama3, .low_freq_factor = 4},
+        RotaryScaling{.rope_type = Type::kDynamic,
+        .original_max_position_embeddings = 0}}) {
+    EXPECT_ERROR(InvalidArgument, "a scaling by", turned({.scaling = wrong}));
+  }
+}
+
 // Enough elements for several threads.
 TEST(RotaryEmbedding, HasTheSameBitsForAnyStridesAndInACheckpoint) {
   manual_seed(2);

@@ -99,6 +99,29 @@ TEST(PairOps, OfIntegersKeepTheSmallestNumber) {
               ElementsAre(least, -3, 0, -4));
 }
 
+TEST(NumberOps, ComputeWithANumberForEitherTensor) {
+  const Tensor x = column({0.5, -1.5, 2, 4});
+  EXPECT_THAT(values(remainder(3, x)), ElementsAre(0, 0, 1, 3));
+  EXPECT_THAT(values(div(x, 2, Rounding::kFloor)), ElementsAre(0, -1, 1, 2));
+  EXPECT_THAT(values(copysign(x, -0.0)), ElementsAre(-0.5, -1.5, -2, -4));
+  EXPECT_EQ(values(xlogy(2, abs(x))), values(log(abs(x)) * 2.0));
+  EXPECT_EQ(values(xlog1py(x, 1.5)),
+            values(xlog1py(x, full({}, 1.5, {.dtype = DType::kF64}))));
+  EXPECT_EQ(values(float_power(2, x)), values(exp2(x)));
+  EXPECT_THAT(values(where(gt(x, 1), 0, x)), ElementsAre(0.5, -1.5, 0, 0));
+  EXPECT_EQ(where(gt(x, 1), 2, 1).dtype(), DType::kI64);
+  EXPECT_EQ(where(gt(x, 1), 2.5, 1).to_vector<float>(),
+            std::vector<float>({1, 1, 2.5f, 2.5f}));
+  const Tensor whole = from_vector<std::int32_t>({1, 6}, {2});
+  EXPECT_EQ(bitwise_left_shift(3, whole).to_vector<std::int32_t>(),
+            std::vector<std::int32_t>({6, 192}));
+  EXPECT_EQ(bitwise_xor(3, whole).to_vector<std::int32_t>(),
+            std::vector<std::int32_t>({2, 5}));
+  EXPECT_EQ(xlogy(0.5, whole).dtype(), DType::kF32);
+  where(gt(x, 1), 1, x).sum().backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(1, 1, 0, 0));
+}
+
 TEST(PairOps, RefuseOtherDtypes) {
   const Tensor x = ones({2}), n = arange(0, 2);
   EXPECT_THROW(gcd(x, x), InvalidArgument);

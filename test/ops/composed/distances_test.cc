@@ -29,6 +29,21 @@ TEST(Distances, HaveFirstAndSecondDerivatives) {
            [](const Inputs& x) { return cdist(x[0], x[1], 3); },
            [](const Inputs& x) { return cross(x[0], x[1]); },
            [](const Inputs& x) { return cov(x[0]) + sum(x[1]); },
+           [](const Inputs& x) {
+             return cov(x[0],
+                        {.fweights = from_vector<std::int64_t>({1, 3, 2}, {3}),
+                         .aweights = exp(x[1].select(0, 0))});
+           },
+           [](const Inputs& x) {
+             return gradient(x[0],
+                             {.coordinates = {x[1].select(1, 0),
+                                              exp(x[1].select(0, 0))}})[1];
+           },
+           [](const Inputs& x) {
+             return gradient(
+                 x[0] * x[1],
+                 {.dims = {-1}, .spacing = {0.5}, .edge_order = 2})[0];
+           },
            [](const Inputs& x) { return corrcoef(x[0]) * sum(x[1]); },
            [](const Inputs& x) {
              return cumulative_trapezoid(x[0] * x[1], 0.5, 1);
@@ -60,10 +75,38 @@ TEST(Distances, RefuseWhatDoesNotFit) {
   EXPECT_THROW(cross(ones({2}), ones({2})), InvalidArgument);
   EXPECT_THROW(cross(ones({3}), ones({2, 3})), InvalidArgument);
   EXPECT_THROW(cov(ones({1, 2, 3})), InvalidArgument);
+  EXPECT_ERROR(InvalidArgument, "one each",
+               cov(ones({2, 3}), {.fweights = ones({3})}));
+  EXPECT_ERROR(InvalidArgument, "one each",
+               cov(ones({2, 3}), {.aweights = ones({2})}));
+  EXPECT_ERROR(InvalidArgument, "negative",
+               cov(ones({2, 3}), {.aweights = -ones({3})}));
+  EXPECT_ERROR(InvalidArgument, "sum to 0",
+               cov(ones({2, 3}), {.aweights = zeros({3})}));
   EXPECT_THROW(combinations(ones({2, 2})), InvalidArgument);
   EXPECT_THROW(combinations(ones({2}), 0), InvalidArgument);
   EXPECT_THROW(unravel_index(ones({2}), {2, 3}), InvalidArgument);
   EXPECT_THROW(broadcast_shapes({{2}, {3}}), InvalidArgument);
+}
+
+// Squares have slopes that second-order differences find.
+TEST(Gradient, IsExactForSquares) {
+  const Tensor at = constant({0, 1, 3, 4, 8}, {5});
+  const auto found = gradient(at * at, {.coordinates = {at}, .edge_order = 2});
+  EXPECT_THAT(values(found[0]),
+              testing::Pointwise(testing::DoubleNear(1e-12), values(at * 2.0)));
+  const Tensor even = arange(0, 4).to(DType::kI64);
+  EXPECT_THAT(values(to(gradient(even * even)[0], DType::kF64)),
+              testing::ElementsAre(1, 2, 4, 5));
+  EXPECT_ERROR(InvalidArgument, "more points", gradient(ones({2, 1})));
+  EXPECT_ERROR(InvalidArgument, "for each dimension",
+               gradient(ones({2, 3}), {.spacing = {1, 2, 3}}));
+  EXPECT_ERROR(InvalidArgument, "repeated",
+               gradient(ones({2, 3}), {.dims = {1, -1}}));
+  EXPECT_ERROR(InvalidArgument, "edge_order is",
+               gradient(ones({2}), {.edge_order = 3}));
+  EXPECT_ERROR(InvalidArgument, "a number for each point",
+               gradient(ones({2}), {.coordinates = {ones({3})}}));
 }
 
 TEST(Selections, ListCombinationsInOrder) {

@@ -66,6 +66,8 @@ const PoolCase kPoolCases[] = {
                   {.kernel = {3, 2, 3}, .stride = 2, .padding = {1, 0, 1}}),
     deep_max_case("MaxDeepDilated", {1, 2, 4, 3, 4},
                   {.kernel = 2, .stride = 1, .dilation = {3, 1, 2}}),
+    average_case("AverageByADivisor", {1, 2, 5, 6},
+                 {.kernel = 3, .padding = 1, .divisor_override = -4}),
     deep_average_case("AverageDeep", {2, 2, 3, 2, 4}, {.kernel = {1, 2, 2}}),
     deep_average_case("AverageDeepOverlapping", {1, 2, 5, 3, 4},
                       {.kernel = 3, .stride = {2, 1, 2}, .padding = 1}),
@@ -225,6 +227,14 @@ TEST(AvgPool2d, DividesByTheCoveredPartOfAWindow) {
   EXPECT_THAT(values(avg_pool2d(
                   x, {.kernel = {1, 2}, .stride = {1, 2}, .ceil_mode = true})),
               ElementsAre(1.5, 6));
+}
+
+TEST(AvgPool2d, DividesByTheDivisorInstead) {
+  const Tensor x = image({4, 8, 12, 16, 4, 8, 12, 16});
+  EXPECT_THAT(
+      values(avg_pool2d(
+          x, {.kernel = 2, .stride = 2, .padding = 1, .divisor_override = 2})),
+      ElementsAre(2, 10, 8, 2, 10, 8));
 }
 
 TEST(AdaptiveAvgPool2d, CoversTheImage) {

@@ -14,6 +14,7 @@ namespace hvd {
 namespace {
 
 using autograd::Dims;
+using testing::DoubleNear;
 using testing::ElementsAre;
 using Mode = InterpolateMode;
 
@@ -38,6 +39,15 @@ const InterpolateCase kInterpolations[] = {
     {"Trilinear", {1, 2, 2, 3, 2}, {.scale = {2}, .mode = Mode::kLinear}},
     {"Cubic", {1, 2, 4, 3}, {.scale = {1.5, 2}, .mode = Mode::kCubic}},
     {"OneSide", {1, 2, 3, 4}, {.size = {3, 6}, .mode = Mode::kLinear}},
+    {"Antialiased",
+     {1, 2, 5, 4},
+     {.size = {2, 6}, .mode = Mode::kLinear, .antialias = true}},
+    {"CubicAntialiased",
+     {1, 2, 7, 3},
+     {.size = {3, 2},
+      .mode = Mode::kCubic,
+      .align_corners = true,
+      .antialias = true}},
     {"Area", {1, 2, 2, 4, 3}, {.size = {1, 2, 2}, .mode = Mode::kArea}},
 };
 
@@ -111,6 +121,28 @@ TEST(Interpolate, ReadsThePixelsOfPyTorch) {
       values(interpolate(
           x, {.size = {5}, .mode = Mode::kLinear, .align_corners = true})),
       ElementsAre(1, 1.5, 2, 2.5, 3));
+}
+
+// Expected values are PyTorch's.
+TEST(Interpolate, CoversThePixelsOfSmallerResults) {
+  const Tensor x = constant({0, 1, 0, 0, 2, 0, 0}, {1, 1, 1, 7});
+  const auto row = [&](Mode mode, bool align_corners) {
+    return values(interpolate(x, {.size = {1, 3},
+                                  .mode = mode,
+                                  .align_corners = align_corners,
+                                  .antialias = true}));
+  };
+  const auto near = [](double a, double b, double c) {
+    return ElementsAre(DoubleNear(a, 1e-12), DoubleNear(b, 1e-12),
+                       DoubleNear(c, 1e-12));
+  };
+  EXPECT_THAT(row(Mode::kLinear, false), near(3 / 7.0, 9 / 17.0, 3 / 7.0));
+  EXPECT_THAT(row(Mode::kLinear, true), near(0.375, 2 / 3.0, 0));
+  EXPECT_THAT(row(Mode::kCubic, false),
+              near(0.375, 0.5970695970695972, 0.42338709677419334));
+  EXPECT_THAT(row(Mode::kCubic, true), near(0.36, 0.6352941176470588, 0));
+  EXPECT_ERROR(InvalidArgument, "antialias is for kLinear and kCubic",
+               interpolate(x, {.size = {1, 3}, .antialias = true}));
 }
 
 TEST(Interpolate, TakesIntegersForTheNearest) {
