@@ -8,14 +8,12 @@
 // memory runs out.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "horovodpp/core/export.h"
+#include "horovodpp/kernel/scalar_to.h"
 #include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
@@ -78,25 +76,6 @@ Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype);
 // holds 0 and 1, and floating-point types round.
 //   InvalidArgument  it does not; names `operation`
 void check_held(double value, DType dtype, const char* operation);
-
-// `value` as a T. For an integer T, rounds toward zero, saturates out of range,
-// and maps NaN to 0.
-template <typename T>
-T scalar_to(double value) {
-  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
-    return T(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return value != 0.0;
-  } else if constexpr (std::is_integral_v<T>) {
-    using Limits = std::numeric_limits<T>;
-    if (std::isnan(value)) return T(0);
-    if (value <= static_cast<double>(Limits::min())) return Limits::min();
-    if (value >= static_cast<double>(Limits::max())) return Limits::max();
-    return static_cast<T>(value);
-  } else {
-    return static_cast<T>(value);
-  }
-}
 
 }  // namespace autograd
 }  // namespace hvd
