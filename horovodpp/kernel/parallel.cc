@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 
 #include "horovodpp/core/thread/threads.h"
 
@@ -33,11 +34,19 @@ struct Parts {
   std::int64_t size;
   std::atomic<std::int64_t> next{0};
 
-  void run() {
-    while (true) {
-      const std::int64_t begin = next.fetch_add(size);
-      if (begin >= count) return;
-      body(begin, std::min(count, begin + size));
+  std::atomic<bool> has_failed{false};
+  std::exception_ptr error = nullptr;  // Of the part that failed first.
+
+  void run() noexcept {
+    try {
+      while (true) {
+        const std::int64_t begin = next.fetch_add(size);
+        if (begin >= count) return;
+        body(begin, std::min(count, begin + size));
+      }
+    } catch (...) {
+      if (!has_failed.exchange(true)) error = std::current_exception();
+      next.store(count);
     }
   }
 };
@@ -66,6 +75,7 @@ void split_loop(const LoopSize& loop, Body body) {
               .size = divided_up(even, loop.multiple) * loop.multiple};
   start([](void* all) { static_cast<Parts*>(all)->run(); }, &parts,
         static_cast<unsigned>(threads), 0);
+  if (parts.error != nullptr) std::rethrow_exception(parts.error);
 }
 
 }  // namespace hvd::autograd

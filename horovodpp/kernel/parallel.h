@@ -29,7 +29,8 @@ struct LoopSize {
 inline constexpr std::int64_t kElementsPerThread = 32768;
 
 // Calls body(begin, end) for parts that together are [0, count), and returns
-// after the last. `body` must not throw.
+// after the last. Throws what a body throws, of several bodies the first; other
+// parts may then have run, or not.
 void split_loop(const LoopSize& loop,
                 absl::FunctionRef<void(std::int64_t, std::int64_t)> body);
 
