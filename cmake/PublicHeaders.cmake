@@ -28,4 +28,6 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/runtime/settings/interruptible.h
   horovodpp/runtime/settings/waits_at_once.h
   horovodpp/snapshot/snapshots.h
+  horovodpp/tensor/base/device_allocator.h
+  horovodpp/tensor/base/stream_scope.h
   horovodpp/tensor/dlpack.h)

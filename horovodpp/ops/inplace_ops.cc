@@ -200,11 +200,15 @@ const Tensor& Tensor::fill_(double value) const {
   check_fill(*this, recorded, "fill_");
   Ref<Node> node;
   if (recorded) node = make_node<autograd::CopyBackward>(*this);
-  visit(dtype(), [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(*this, *this,
-                        [v = autograd::scalar_to<autograd::Loaded<T>>(value)](
-                            auto) { return v; });
-  });
+  if (device().is_cpu()) [[likely]] {
+    visit(dtype(), [&]<typename T>(TypeTag<T>) {
+      autograd::map<T, T>(*this, *this,
+                          [v = autograd::scalar_to<autograd::Loaded<T>>(value)](
+                              auto) { return v; });
+    });
+  } else {
+    autograd::fill_there(*this, value);
+  }
   finish_inplace(*this, std::move(node));
   return *this;
 }

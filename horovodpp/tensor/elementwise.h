@@ -38,6 +38,28 @@ void check_no_bool(DType a, DType b, const char* operation);
 [[noreturn]] void throw_fraction(const Tensor& x, double constant,
                                  const char* operation);
 
+// Whether all operands are on the CPU.
+inline bool is_here(const Operands& operands) {
+  const auto is_on_cpu = [](const Tensor& x) { return x.device().is_cpu(); };
+  return is_on_cpu(operands.out) && is_on_cpu(operands.x) &&
+         (operands.y == nullptr || is_on_cpu(*operands.y));
+}
+
+// The dtypes that a functor takes besides floating point.
+struct TakenTypes {
+  bool integers = false;
+  bool bools = false;
+};
+// Runs a functor on the GPU of `out`. An operand without dimensions may be on the
+// CPU.
+//   InvalidArgument  operands are on different devices; as run(), below
+void run_there(LoopId function, TakenTypes taken, const Operands& operands,
+               const char* operation);
+
+// x on `device`: itself or, if it is on the CPU and has no dimensions, a copy.
+//   InvalidArgument  it is elsewhere; names `operation` and `out`, of `device`
+Tensor brought_to(const Tensor& out, const Tensor& x, const char* operation);
+
 // A loop over rows of float32: the inputs, the output, the number of elements.
 using RowLoop =
     absl::FunctionRef<void(const float* const*, float*, std::size_t)>;
@@ -99,6 +121,11 @@ inline constexpr bool kTakesBools =
 template <typename F>
 void run(const Operands& operands, const char* operation) {
   const DType dtype = operands.out.dtype();
+  if (!is_here(operands)) [[unlikely]] {
+    return run_there(F::kLoop,
+                     {.integers = F::kTakesIntegers, .bools = kTakesBools<F>},
+                     operands, operation);
+  }
   if (in_floats(dtype)) {
     run_loop(float_loop(F::kLoop), operands);
   } else if (dtype == DType::kF64) {

@@ -22,6 +22,12 @@ namespace HVD_EXPORT hvd {
 struct TensorOptions {
   DType dtype = DType::kF32;
   bool requires_grad = false;
+  // Elements other than those of empty(), zeros(), ones() and full() are made
+  // on the CPU and copied.
+  Device device = {};
+  // In pinned memory, from which and to which GPUs copy while the host goes on;
+  // needs a GPU, and is for the CPU.
+  bool pinned = false;
 };
 
 // Uninitialized.
@@ -31,9 +37,9 @@ Tensor ones(const autograd::Dims& shape, const TensorOptions& options = {});
 Tensor full(const autograd::Dims& shape, double value,
             const TensorOptions& options = {});
 
-// With the shape, dtype and order of dimensions in memory of `like`.
+// With the shape, dtype, device and order of dimensions in memory of `like`.
 Tensor empty_like(const Tensor& like);
-// Row-major.
+// Row-major, with the shape, dtype and device of `like`.
 Tensor zeros_like(const Tensor& like);
 Tensor ones_like(const Tensor& like);
 
@@ -70,7 +76,11 @@ Tensor from_blob(void* data, const autograd::Dims& shape, DType dtype,
 namespace autograd {
 
 // Uninitialized, with these strides, which must be dense.
-Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype);
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype,
+                     Device device = {});
+
+// Fills a tensor on a GPU.
+void fill_there(const Tensor& out, double value);
 
 // Checks that `dtype` holds `value`: integers hold whole numbers in range, bool
 // holds 0 and 1, and floating-point types round.

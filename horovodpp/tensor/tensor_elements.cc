@@ -65,6 +65,10 @@ T Tensor::item() const {
                                        num_elements(),
                                        " elements, and not one"));
   }
+  check_dtype(dtype_of<T>);
+  if (!device().is_cpu()) {
+    return autograd::on_device(*this, Device::cpu()).item<T>();
+  }
   return *data<const T>();
 }
 

@@ -53,13 +53,17 @@ Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to) {
 }
 
 Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation) {
-  if (a.shape() == b.shape()) return empty_like(a);
+  // A number on the CPU goes with tensors of any device.
+  const Device device = a.device().is_cpu() ? b.device() : a.device();
+  const bool is_alike = a.device() == device;
+  if (is_alike && a.shape() == b.shape()) return empty_like(a);
   const Dims shape = broadcast(a.shape(), b.shape(), operation);
-  if (shape == a.shape()) return empty_like(a);
+  if (is_alike && shape == a.shape()) return empty_like(a);
   if (shape == b.shape()) {
-    return empty_strided(shape, strides_like(shape, b.strides()), a.dtype());
+    return empty_strided(shape, strides_like(shape, b.strides()), a.dtype(),
+                         device);
   }
-  return empty(shape, {.dtype = a.dtype()});
+  return empty(shape, {.dtype = a.dtype(), .device = device});
 }
 
 void check_defined(const Tensor& tensor, const char* operation) {
