@@ -219,9 +219,10 @@ const Tensor& Tensor::copy_(const Tensor& from) const {
   check_inplace(*this, recorded, "copy_");
   Ref<Node> node;
   if (recorded) node = make_node<autograd::CopyBackward>(*this, source);
+  const Tensor near = autograd::on_device(source, device());
   autograd::convert_into(
-      *this, source.alias(shape(), autograd::broadcast_strides(source, shape()),
-                          source.storage_offset()));
+      *this, near.alias(shape(), autograd::broadcast_strides(near, shape()),
+                        near.storage_offset()));
   finish_inplace(*this, std::move(node));
   return *this;
 }

@@ -13,6 +13,7 @@
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/loops/transpose.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/base/not_on_cpu.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/gpu/gpu_elements.h"
 #include "horovodpp/tensor/gpu/transfer.h"
@@ -229,11 +230,19 @@ void convert_there(const Tensor& out, const Tensor& x) {
                   .x = gpu_elements(x, out.shape())});
 }
 
+[[noreturn]] void throw_elsewhere(const Tensor& out, const Tensor& x) {
+  if (out.device().is_cpu()) throw NotOnCpu(x.describe(), x.device());
+  throw InvalidArgument(
+      absl::StrCat("a ", x.describe(), " on ", x.device().to_string(),
+                   " does not go with a ", out.describe(), " on ",
+                   out.device().to_string(), "; move one of them with to()"));
+}
+
 }  // namespace
 
 void convert_into(const Tensor& out, const Tensor& x) {
   const Device there = out.device();
-  if (!(there == x.device())) return convert_between(out, x, false);
+  if (!(there == x.device())) throw_elsewhere(out, x);
   if (!there.is_cpu()) return convert_there(out, x);
   if (is_alike(out, x)) {
     auto* to = static_cast<std::byte*>(out.raw_data());
@@ -280,6 +289,7 @@ Tensor in_dtype(const Tensor& x, DType dtype) {
 }
 
 Tensor on_device(const Tensor& x, Device device, bool non_blocking) {
+  if (x.device() == device) return x;
   const Dims strides = strides_like(x.shape(), x.strides());
   Tensor out = empty_strided(x.shape(), strides, x.dtype(), device);
   convert_between(out, x, non_blocking);

@@ -7,14 +7,14 @@
 
 namespace hvd::autograd {
 
-// out = x, converted to the dtype of `out`, and brought to its device; shapes
-// must match.
+// out = x, converted to the dtype of `out`; shapes and devices must match.
 void convert_into(const Tensor& out, const Tensor& x);
 
 // x in this dtype: a copy, or x itself if it has that dtype.
 Tensor in_dtype(const Tensor& x, DType dtype);
 
-// A copy of x on `device`, in x's order of dimensions (Transfer, in tensor.h).
+// x, or a copy of it on `device` in x's order of dimensions (Transfer, in
+// tensor.h).
 Tensor on_device(const Tensor& x, Device device, bool non_blocking = false);
 
 // x, of which a loop on its GPU reads or writes elements in this shape.

@@ -52,7 +52,7 @@ namespace {
 
 Tensor contiguous_copy(const Tensor& x) {
   Tensor copy = empty(x.shape(), {.dtype = x.dtype()});
-  autograd::convert_into(copy, x);
+  autograd::convert_into(copy, autograd::on_device(x, Device::cpu()));
   return copy;
 }
 

@@ -147,23 +147,56 @@ HVD_BOTH void put(void* memory, std::int64_t at, DType dtype, From value) {
 }
 
 // HVD_ELEMENT_FUNCTIONS(F): F(name) for each functor of kernel/loops.
-#define HVD_ELEMENT_FUNCTIONS(F)                                               \
-  F(Add)                                                                       \
-  F(Sub)                                                                       \
-  F(Mul)                                                                       \
-  F(Div)                                                                       \
-  F(AddScaled)                                                                 \
-  F(SubScaled)                                                                 \
-  F(AddScalar) F(MulScalar) F(Neg) F(Abs) F(AbsBackward) F(Sin) F(SinBackward) \
-      F(Cos) F(CosBackward) F(Cube) F(AtLeast) F(AtMost) F(AtLeastBackward)    \
-          F(AtMostBackward) F(Sign) F(Floor) F(Ceil) F(Round) F(Relu)          \
-              F(ReluBackward) F(LeakyRelu) F(LeakyReluBackward) F(Silu)        \
-                  F(SiluBackward) F(Rsqrt) F(RsqrtBackward) F(Sqrt)            \
-                      F(SqrtBackward) F(Exp) F(ExpShifted) F(Log) F(Tanh)      \
-                          F(TanhBackward) F(Sigmoid) F(SigmoidBackward) F(Erf) \
-                              F(ErfBackward) F(Gelu) F(GeluBackward)           \
-                                  F(GeluTanh) F(GeluTanhBackward)              \
-                                      F(SoftmaxBackward) F(LogSoftmaxBackward)
+#define HVD_ELEMENT_FUNCTIONS(F) \
+  F(Add)                         \
+  F(Sub)                         \
+  F(Mul)                         \
+  F(Div)                         \
+  F(AddScaled)                   \
+  F(SubScaled)                   \
+  F(AddScalar)                   \
+  F(MulScalar)                   \
+  F(Neg)                         \
+  F(Abs)                         \
+  F(AbsBackward)                 \
+  F(Sin)                         \
+  F(SinBackward)                 \
+  F(Cos)                         \
+  F(CosBackward)                 \
+  F(Cube)                        \
+  F(AtLeast)                     \
+  F(AtMost)                      \
+  F(AtLeastBackward)             \
+  F(AtMostBackward)              \
+  F(Sign)                        \
+  F(Floor)                       \
+  F(Ceil)                        \
+  F(Round)                       \
+  F(Relu)                        \
+  F(ReluBackward)                \
+  F(LeakyRelu)                   \
+  F(LeakyReluBackward)           \
+  F(Silu)                        \
+  F(SiluBackward)                \
+  F(Rsqrt)                       \
+  F(RsqrtBackward)               \
+  F(Sqrt)                        \
+  F(SqrtBackward)                \
+  F(Exp)                         \
+  F(ExpShifted)                  \
+  F(Log)                         \
+  F(Tanh)                        \
+  F(TanhBackward)                \
+  F(Sigmoid)                     \
+  F(SigmoidBackward)             \
+  F(Erf)                         \
+  F(ErfBackward)                 \
+  F(Gelu)                        \
+  F(GeluBackward)                \
+  F(GeluTanh)                    \
+  F(GeluTanhBackward)            \
+  F(SoftmaxBackward)             \
+  F(LogSoftmaxBackward)
 
 #define HVD_COUNT(Name) +1
 static_assert(0 HVD_ELEMENT_FUNCTIONS(HVD_COUNT) ==

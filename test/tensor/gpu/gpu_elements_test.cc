@@ -250,6 +250,61 @@ TEST_F(GpuElementsTest, DerivativesHaveTheBitsOfTheCpu) {
   }
 }
 
+// Operations that only move elements, with their derivatives.
+TEST_F(GpuElementsTest, PartsAndShiftsHaveTheBitsOfTheCpu) {
+  const std::vector<NamedUnary> all = {
+      {"cat",
+       [](const Tensor& x) {
+         return cat({x, x * 2.0}, 1);
+       }},
+      {"stack",
+       [](const Tensor& x) {
+         return stack({x, x + 1.0}, 0);
+       }},
+      {"flip",
+       [](const Tensor& x) {
+         return flip(x, {0, 2});
+       }},
+      {"roll",
+       [](const Tensor& x) {
+         return roll(x, {1, 2}, {0, 1});
+       }},
+      {"pad",
+       [](const Tensor& x) {
+         return pad(x, {1, 2});
+       }},
+      {"narrow", [](const Tensor& x) { return x.narrow(1, 2, 3); }},
+      {"select", [](const Tensor& x) { return x.select(2, 4); }},
+      {"slice", [](const Tensor& x) { return x.slice(1, 0, 6, 2); }},
+      {"split", [](const Tensor& x) { return x.split(2, 1)[1]; }},
+      {"permute",
+       [](const Tensor& x) {
+         return x.permute({2, 0, 1});
+       }},
+      {"reshape",
+       [](const Tensor& x) {
+         return x.transpose(0, 2).reshape({30, 4});
+       }},
+      {"copy_", [](const Tensor& x) { return zeros_like(x).copy_(x); }}};
+  const Tensor start = randn({4, 6, 5});
+  for (const auto& [name, f] : all) {
+    const auto results = [&, &f = f](Device device) {
+      const Tensor x = start.to(device).detach().set_requires_grad(true);
+      const Tensor y = f(x);
+      y.backward(y.detach() * 0.5);
+      return std::vector<Tensor>{y.detach(), x.grad()};
+    };
+    const std::vector<Tensor> here = results(Device::cpu());
+    const std::vector<Tensor> there = results(gpu_);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      EXPECT_EQ(there[i].device(), gpu_) << name;
+      expect_same_bits(there[i], here[i], name);
+    }
+  }
+  EXPECT_THROW(cat({start, start.to(gpu_)}), InvalidArgument);
+  EXPECT_THROW(cat({start.to(gpu_), start}), InvalidArgument);
+}
+
 TEST_F(GpuElementsTest, FillsAndRefusesAsTheCpuDoes) {
   for (const DType dtype : kAllTypes) {
     const Tensor x = zeros({3, 4}, {.dtype = dtype, .device = gpu_});
