@@ -24,7 +24,8 @@
 namespace hvd::autograd {
 
 // The tensors of a functor, all of one dtype: x and y broadcast to the shape of
-// `out`, which may be one of them. Null for an ignored y.
+// `out`, which may be one of them, and which is on their GPU, if they are on one.
+// Null for an ignored y.
 struct Operands {
   const Tensor& out;
   const Tensor& x;
@@ -37,13 +38,6 @@ void check_no_bool(DType a, DType b, const char* operation);
 
 [[noreturn]] void throw_fraction(const Tensor& x, double constant,
                                  const char* operation);
-
-// Whether all operands are on the CPU.
-inline bool is_here(const Operands& operands) {
-  const auto is_on_cpu = [](const Tensor& x) { return x.device().is_cpu(); };
-  return is_on_cpu(operands.out) && is_on_cpu(operands.x) &&
-         (operands.y == nullptr || is_on_cpu(*operands.y));
-}
 
 // The dtypes that a functor takes besides floating point.
 struct TakenTypes {
@@ -121,7 +115,7 @@ inline constexpr bool kTakesBools =
 template <typename F>
 void run(const Operands& operands, const char* operation) {
   const DType dtype = operands.out.dtype();
-  if (!is_here(operands)) [[unlikely]] {
+  if (!operands.out.device().is_cpu()) [[unlikely]] {
     return run_there(F::kLoop,
                      {.integers = F::kTakesIntegers, .bools = kTakesBools<F>},
                      operands, operation);

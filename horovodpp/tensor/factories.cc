@@ -169,13 +169,12 @@ Tensor full(const Dims& shape, double value, const TensorOptions& options) {
 }
 
 Tensor empty_like(const Tensor& like) {
-  if (like.is_contiguous()) {
-    return empty(like.shape(),
-                 {.dtype = like.dtype(), .device = like.device()});
-  }
-  return autograd::empty_strided(
-      like.shape(), autograd::strides_like(like.shape(), like.strides()),
-      like.dtype(), like.device());
+  const Dims& shape = like.shape();
+  return allocate(shape,
+                  like.is_contiguous()
+                      ? autograd::contiguous_strides(shape)
+                      : autograd::strides_like(shape, like.strides()),
+                  like.dtype(), autograd::allocator_of(like.device()));
 }
 
 Tensor zeros_like(const Tensor& like) {

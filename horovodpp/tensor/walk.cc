@@ -54,11 +54,11 @@ Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to) {
 
 Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation) {
   // A number on the CPU goes with tensors of any device.
-  const Device device = a.device().is_cpu() ? b.device() : a.device();
-  const bool is_alike = a.device() == device;
-  if (is_alike && a.shape() == b.shape()) return empty_like(a);
+  const bool is_of_a = b.device().is_cpu() || !a.device().is_cpu();
+  if (is_of_a && a.shape() == b.shape()) return empty_like(a);
+  const Device device = is_of_a ? a.device() : b.device();
   const Dims shape = broadcast(a.shape(), b.shape(), operation);
-  if (is_alike && shape == a.shape()) return empty_like(a);
+  if (is_of_a && shape == a.shape()) return empty_like(a);
   if (shape == b.shape()) {
     return empty_strided(shape, strides_like(shape, b.strides()), a.dtype(),
                          device);
