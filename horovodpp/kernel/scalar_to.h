@@ -6,10 +6,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "horovodpp/core/export.h"
 #include "horovodpp/core/half.h"
 #include "horovodpp/kernel/host_device.h"
 
-namespace hvd::autograd {
+namespace HVD_EXPORT hvd {
+namespace autograd {
 
 // `value` as a T. For an integer T, rounds toward zero, saturates out of range,
 // and maps NaN to 0.
@@ -30,4 +32,5 @@ HVD_BOTH T scalar_to(double value) {
   }
 }
 
-}  // namespace hvd::autograd
+}  // namespace autograd
+}  // namespace hvd

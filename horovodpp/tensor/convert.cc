@@ -231,7 +231,7 @@ void convert_there(const Tensor& out, const Tensor& x) {
 }
 
 [[noreturn]] void throw_elsewhere(const Tensor& out, const Tensor& x) {
-  if (out.device().is_cpu()) throw NotOnCpu(x.describe(), x.device());
+  if (out.device().is_cpu()) throw NotOnCpuError(x.describe(), x.device());
   throw InvalidArgument(
       absl::StrCat("a ", x.describe(), " on ", x.device().to_string(),
                    " does not go with a ", out.describe(), " on ",

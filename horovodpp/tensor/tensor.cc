@@ -21,13 +21,13 @@ bool TensorImpl::try_retain() {
 
 void* TensorImpl::no_data() const {
   if (storage->device().is_cpu()) return nullptr;
-  throw NotOnCpu(absl::StrCat(name_of(dtype), shape.to_string()),
-                 storage->device());
+  throw NotOnCpuError(absl::StrCat(name_of(dtype), shape.to_string()),
+                      storage->device());
 }
 
-void NotOnCpu::rethrow(const NotOnCpu& error, const char* operation) {
-  if (error.names_operation()) throw error;
-  throw NotOnCpu(
+void NotOnCpuError::rethrow(const NotOnCpuError& error, const char* operation) {
+  if (error.names_operation()) throw NotOnCpuError(error);
+  throw NotOnCpuError(
       absl::StrCat(operation, " has no code for GPUs: ", error.what()));
 }
 

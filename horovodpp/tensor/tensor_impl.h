@@ -92,7 +92,7 @@ class TensorImpl : public Pooled {
 
   // Where the CPU finds the first element. Empty storage has no memory, yet
   // parts of it have offsets.
-  //   NotOnCpu  the memory is a GPU's: all code of the CPU learns of it here
+  //   NotOnCpuError  the memory is a GPU's: all code of the CPU learns of it here
   void* data() const {
     auto* const memory = static_cast<std::byte*>(storage->data());
     if (memory == nullptr) [[unlikely]]

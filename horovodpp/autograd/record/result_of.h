@@ -228,8 +228,8 @@ template <typename Compute>
 auto computed(OperationName operation, Compute& compute) {
   try {
     return compute();
-  } catch (const NotOnCpu& error) {
-    NotOnCpu::rethrow(error, operation.text());
+  } catch (const NotOnCpuError& error) {
+    NotOnCpuError::rethrow(error, operation.text());
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NotOnCpu is thrown where the CPU is about to read or write a tensor that is on
+// NotOnCpuError is thrown where the CPU is about to read or write a tensor that is on
 // a GPU: by an operation without code for GPUs, or by data().
 #pragma once
 
@@ -12,10 +12,10 @@
 namespace HVD_EXPORT hvd {
 namespace autograd {
 
-class NotOnCpu : public InvalidArgument {
+class NotOnCpuError : public InvalidArgument {
  public:
   // `tensor`: "float32[2,3]".
-  NotOnCpu(const std::string& tensor, Device device)
+  NotOnCpuError(const std::string& tensor, Device device)
       : InvalidArgument(tensor + " is on " + device.to_string() +
                         ", where the CPU neither reads nor writes; copy it "
                         "with to(hvd::Device::cpu())") {}
@@ -23,11 +23,11 @@ class NotOnCpu : public InvalidArgument {
   bool names_operation() const { return names_operation_; }
 
   // Throws the same error of `operation`, unless it names one.
-  [[noreturn]] static void rethrow(const NotOnCpu& error,
+  [[noreturn]] static void rethrow(const NotOnCpuError& error,
                                    const char* operation);
 
  private:
-  explicit NotOnCpu(const std::string& message)
+  explicit NotOnCpuError(const std::string& message)
       : InvalidArgument(message), names_operation_(true) {}
 
   bool names_operation_ = false;

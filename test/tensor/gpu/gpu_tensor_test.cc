@@ -207,7 +207,8 @@ TEST_F(GpuTensor, WithoutCodeForGpusOperationsRefuse) {
               HasSubstr("pow has no code for GPUs"));
   EXPECT_THAT(message_of([&] { return x.data<float>(); }),
               HasSubstr("the CPU neither reads nor writes"));
-  EXPECT_THROW(empty({0}, {.device = gpu_}).raw_data(), autograd::NotOnCpu);
+  EXPECT_THROW(empty({0}, {.device = gpu_}).raw_data(),
+               autograd::NotOnCpuError);
   EXPECT_EQ(empty({0}).raw_data(), nullptr);
 }
 
