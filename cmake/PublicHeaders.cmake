@@ -17,6 +17,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/checkpoint/checkpoint.h
   horovodpp/core/thread/threads.h
   horovodpp/core/system/atomic_file.h
+  horovodpp/device/tensors/tensor_gpu.h
   horovodpp/replica/gradient_ledger.h
   horovodpp/replica/shard_sum.h
   horovodpp/runtime/gpu/captured_step.h
@@ -28,4 +29,7 @@ set(HVD_PUBLIC_HEADERS
   horovodpp/runtime/settings/interruptible.h
   horovodpp/runtime/settings/waits_at_once.h
   horovodpp/snapshot/snapshots.h
+  horovodpp/tensor/base/device_allocator.h
+  horovodpp/tensor/base/not_on_cpu.h
+  horovodpp/tensor/base/stream_scope.h
   horovodpp/tensor/dlpack.h)

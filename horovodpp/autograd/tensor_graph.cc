@@ -117,9 +117,12 @@ void Tensor::set_grad(const Tensor& grad) const {
   if (autograd::is_sparse_gradient(grad)) {
     return autograd::set_sparse_grad(*this, autograd::rows_of(grad));
   }
-  if (grad.defined() && (grad.shape() != shape() || grad.dtype() != dtype())) {
+  if (grad.defined() && (grad.shape() != shape() || grad.dtype() != dtype() ||
+                         !(grad.device() == device()))) {
     throw InvalidArgument(absl::StrCat("set_grad: a gradient ", grad.describe(),
-                                       " does not fit a ", describe()));
+                                       " on ", grad.device().to_string(),
+                                       " does not fit a ", describe(), " on ",
+                                       device().to_string()));
   }
   if (!grad.defined() && self().meta == nullptr) return;
   if (owns(grad, *this)) {

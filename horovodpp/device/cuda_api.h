@@ -98,6 +98,7 @@ struct CuPoolProperties {
   F(cuEventSynchronize, CuEvent event)                                      \
   F(cuMemAlloc_v2, CuAddress* memory, std::size_t bytes)                    \
   F(cuMemFree_v2, CuAddress memory)                                         \
+  F(cuMemGetInfo_v2, std::size_t* free, std::size_t* total)                 \
   F(cuMemHostAlloc, void** memory, std::size_t bytes, unsigned flags)       \
   F(cuMemFreeHost, void* memory)                                            \
   F(cuMemcpyAsync, CuAddress to, CuAddress from, std::size_t bytes,         \

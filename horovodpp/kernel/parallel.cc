@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <utility>
 
 #include "horovodpp/core/thread/threads.h"
 
@@ -28,31 +27,26 @@ StartTeam find_start() {
 }
 
 // The threads of a team take parts until none is left, so a team of any size
-// completes the loop. The runtime of the team cannot pass exceptions: the first
-// one is kept for the caller, and no thread takes a part after it.
+// completes the loop.
 struct Parts {
   Body body;
   std::int64_t count;
   std::int64_t size;
   std::atomic<std::int64_t> next{0};
-  std::atomic<bool> is_claimed{
-      false};  // By the thread that keeps its exception.
-  std::exception_ptr failure = nullptr;
-  std::atomic<bool> has_failed{false};  // `failure` is set.
+
+  std::atomic<bool> has_failed{false};
+  std::exception_ptr error = nullptr;  // Of the part that failed first.
 
   void run() noexcept {
-    while (true) {
-      const std::int64_t begin = next.fetch_add(size);
-      if (begin >= count) return;
-      try {
+    try {
+      while (true) {
+        const std::int64_t begin = next.fetch_add(size);
+        if (begin >= count) return;
         body(begin, std::min(count, begin + size));
-      } catch (...) {
-        if (!is_claimed.exchange(true)) {
-          failure = std::current_exception();
-          has_failed = true;
-        }
-        next = count;
       }
+    } catch (...) {
+      if (!has_failed.exchange(true)) error = std::current_exception();
+      next.store(count);
     }
   }
 };
@@ -81,7 +75,7 @@ void split_loop(const LoopSize& loop, Body body) {
               .size = divided_up(even, loop.multiple) * loop.multiple};
   start([](void* all) { static_cast<Parts*>(all)->run(); }, &parts,
         static_cast<unsigned>(threads), 0);
-  if (parts.has_failed) std::rethrow_exception(std::move(parts.failure));
+  if (parts.error != nullptr) std::rethrow_exception(parts.error);
 }
 
 }  // namespace hvd::autograd

@@ -14,6 +14,7 @@
 #include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/elementwise.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/gpu/gpu_elements.h"
 #include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/walk.h"
 
@@ -21,14 +22,40 @@ namespace hvd {
 namespace autograd {
 namespace {
 
+Comparison named(std::equal_to<>) { return Comparison::kEq; }
+Comparison named(std::not_equal_to<>) { return Comparison::kNe; }
+Comparison named(std::less<>) { return Comparison::kLt; }
+Comparison named(std::less_equal<>) { return Comparison::kLe; }
+Comparison named(std::greater<>) { return Comparison::kGt; }
+Comparison named(std::greater_equal<>) { return Comparison::kGe; }
+
+// The same on the GPU of `out`.
+void compare_there(const Tensor& out, const Tensor& a, const Tensor& b,
+                   const char* operation, Comparison comparison) {
+  const Tensor x = brought_to(out, a, operation);
+  const Tensor y = brought_to(out, b, operation);
+  const GpuElements second = gpu_elements(y, out.shape());
+  compare_on_gpu({.device = out.device(),
+                  .shape = out.shape(),
+                  .out = gpu_elements(out, out.shape()),
+                  .x = gpu_elements(x, out.shape()),
+                  .y = &second},
+                 comparison);
+}
+
 template <typename F>
 Tensor compared(const Tensor& a, const Tensor& b, const char* operation, F f) {
   if (a.dtype() != b.dtype()) [[unlikely]] {
     const DType dtype = result_type(a, b);
     return compared(in_dtype(a, dtype), in_dtype(b, dtype), operation, f);
   }
+  const Device device = a.device().is_cpu() ? b.device() : a.device();
   const Tensor out = empty(broadcast(a.shape(), b.shape(), operation),
-                           {.dtype = DType::kBool});
+                           {.dtype = DType::kBool, .device = device});
+  if (!device.is_cpu()) [[unlikely]] {
+    compare_there(out, a, b, operation, named(f));
+    return out;
+  }
   visit(a.dtype(),
         [&]<typename T>(TypeTag<T>) { map2<T, bool>(out, a, b, f); });
   return out;
@@ -43,12 +70,31 @@ Tensor compare(const Tensor& a, const Tensor& b, OperationName operation, F f) {
                    [&] { return compared(a, b, operation.text(), f); });
 }
 
+// `number` as an element of a floating-point dtype; as it is for others.
+double rounded(double number, DType dtype) {
+  if (!is_floating_point(dtype)) return number;
+  double result = number;
+  visit_any_floating(dtype, "compare", [&]<typename T>(TypeTag<T>) {
+    result = static_cast<double>(loaded(scalar_to<T>(number)));
+  });
+  return result;
+}
+
 template <typename F>
 Tensor compare(const Tensor& a, double b, OperationName operation, F f) {
   check_defined(a, operation.text());
   report_reads(a);
   return result_of(operation, [&] {
-    const Tensor out = empty(a.shape(), {.dtype = DType::kBool});
+    const Tensor out =
+        empty(a.shape(), {.dtype = DType::kBool, .device = a.device()});
+    if (!a.device().is_cpu()) [[unlikely]] {
+      compare_on_gpu({.device = a.device(),
+                      .shape = a.shape(),
+                      .out = gpu_elements(out, a.shape()),
+                      .x = gpu_elements(a, a.shape())},
+                     named(f), rounded(b, a.dtype()));
+      return out;
+    }
     visit(a.dtype(), [&]<typename T>(TypeTag<T>) {
       // Rounded as an element would be; integer comparisons keep b exact.
       if constexpr (std::is_integral_v<T>) {
@@ -206,7 +252,9 @@ Tensor ge(const Tensor& a, double b) {
 
 Tensor logical_not(const Tensor& x) {
   autograd::check_defined(x, "logical_not");
-  if (x.dtype() != DType::kBool || !x.is_contiguous()) return eq(x, 0.0);
+  if (x.dtype() != DType::kBool || !x.is_contiguous() || !x.device().is_cpu()) {
+    return eq(x, 0.0);
+  }
   autograd::report_reads(x);
   return autograd::result_of("eq", [&] {
     const Tensor out = empty(x.shape(), {.dtype = DType::kBool});

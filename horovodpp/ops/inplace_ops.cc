@@ -74,8 +74,9 @@ auto write_recorded(const Tensor& x, const char* operation, MakeNode make_node,
 }
 
 // `other`, checked to broadcast to `self`, and copied if it shares memory with
-// `self`.
-Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
+// `self`. A copy may come from another device.
+Tensor operand(const Tensor& self, const Tensor& other, const char* operation,
+               bool is_copy = false) {
   check_defined(self, operation);
   check_defined(other, operation);
   if (!broadcasts_to(other.shape(), self.shape())) {
@@ -83,6 +84,9 @@ Tensor operand(const Tensor& self, const Tensor& other, const char* operation) {
         absl::StrCat(operation, ": shape ", other.shape().to_string(),
                      " does not broadcast to ", self.shape().to_string(),
                      ", the shape of the tensor written to"));
+  }
+  if (!(self.device() == other.device())) [[unlikely]] {
+    return is_copy ? other : brought_to(self, other, operation);
   }
   return shares_memory(self, other) ? clone(other) : other;
 }
@@ -200,24 +204,30 @@ const Tensor& Tensor::fill_(double value) const {
   check_fill(*this, recorded, "fill_");
   Ref<Node> node;
   if (recorded) node = make_node<autograd::CopyBackward>(*this);
-  visit(dtype(), [&]<typename T>(TypeTag<T>) {
-    autograd::map<T, T>(*this, *this,
-                        [v = autograd::scalar_to<autograd::Loaded<T>>(value)](
-                            auto) { return v; });
-  });
+  if (device().is_cpu()) [[likely]] {
+    visit(dtype(), [&]<typename T>(TypeTag<T>) {
+      autograd::map<T, T>(*this, *this,
+                          [v = autograd::scalar_to<autograd::Loaded<T>>(value)](
+                              auto) { return v; });
+    });
+  } else {
+    autograd::fill_there(*this, value);
+  }
   finish_inplace(*this, std::move(node));
   return *this;
 }
 
 const Tensor& Tensor::copy_(const Tensor& from) const {
-  const Tensor source = autograd::operand(*this, from, "copy_");
+  const Tensor source =
+      autograd::operand(*this, from, "copy_", /*is_copy=*/true);
   const bool recorded = needs_grad(*this, source) && is_floating_point(dtype());
   check_inplace(*this, recorded, "copy_");
   Ref<Node> node;
   if (recorded) node = make_node<autograd::CopyBackward>(*this, source);
+  const Tensor near = autograd::on_device(source, device());
   autograd::convert_into(
-      *this, source.alias(shape(), autograd::broadcast_strides(source, shape()),
-                          source.storage_offset()));
+      *this, near.alias(shape(), autograd::broadcast_strides(near, shape()),
+                        near.storage_offset()));
   finish_inplace(*this, std::move(node));
   return *this;
 }

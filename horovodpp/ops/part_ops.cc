@@ -25,9 +25,13 @@ struct SplitBackward : Node {
   }
   std::vector<Tensor> defined(std::span<Tensor> grads) const {
     std::vector<Tensor> all(grads.begin(), grads.end());
+    const auto known = std::find_if(
+        all.begin(), all.end(), [](const Tensor& x) { return x.defined(); });
+    const Device device = known == all.end() ? Device() : known->device();
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].defined()) continue;
-      all[i] = zeros(inputs()[i].shape, {.dtype = inputs()[i].dtype});
+      all[i] = zeros(inputs()[i].shape,
+                     {.dtype = inputs()[i].dtype, .device = device});
     }
     return all;
   }
@@ -79,7 +83,7 @@ Dims strides_of_cat(const Tensor& first, const Dims& shape) {
 Tensor joined(const std::vector<Tensor>& tensors, const Dims& shape,
               std::size_t d) {
   Tensor out = empty_strided(shape, strides_of_cat(tensors[0], shape),
-                             result_type(tensors));
+                             result_type(tensors), tensors[0].device());
   std::int64_t offset = 0;
   for (const Tensor& tensor : tensors) {
     convert_into(out.alias(tensor.shape(), out.strides(), offset), tensor);

@@ -79,6 +79,13 @@ Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim = 0);
 
 // x in another dtype; x itself if the dtype is the same.
 Tensor to(const Tensor& x, DType dtype);
+// x, or a copy of it on `device`, in x's order of dimensions. Copies from and to
+// the CPU are done when it returns (Transfer, tensor.h, says when not); those
+// between GPUs are in the order of this thread's streams. A gradient comes back
+// to the device of x.
+//   hvd::Error (NotFound, FailedPrecondition)  there is no driver or no GPU
+//   hvd::Error (ResourceExhausted)             the GPU has not enough memory
+Tensor to(const Tensor& x, Device device, const Transfer& options = {});
 // A row-major copy.
 Tensor clone(const Tensor& x);
 

@@ -43,7 +43,8 @@ struct KeptPart {
 // Fills `out` with `value` outside of this part, dimension by dimension: what
 // lies beside it in one dimension is as wide as `out` in the next ones.
 void fill_outside(const Tensor& out, const KeptPart& inside, double value) {
-  const Tensor one = full({}, value, {.dtype = out.dtype()});
+  const Tensor one =
+      full({}, value, {.dtype = out.dtype(), .device = out.device()});
   const Dims none = Dims::filled(out.shape().size(), 0);
   Dims start = none, shape = out.shape();
   const auto fill_slab = [&](std::size_t d, std::int64_t from,
@@ -162,7 +163,8 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths,
   }
   Tensor out = autograd::result_of("pad", [&] {
     NoGrad no_grad;
-    const Tensor padded = empty(shape, {.dtype = x.dtype()});
+    const Tensor padded =
+        empty(shape, {.dtype = x.dtype(), .device = x.device()});
     autograd::fill_outside(padded, {to, part}, value);
     autograd::copy_part(padded, to, x, from, part);
     return padded;

@@ -17,7 +17,7 @@ namespace {
 // `grad` in the range of a tensor of this shape, 0 elsewhere.
 Tensor narrow_backward(const Tensor& grad, const Dims& shape, std::size_t dim,
                        std::int64_t start) {
-  Tensor out = zeros(shape, {.dtype = grad.dtype()});
+  Tensor out = zeros(shape, {.dtype = grad.dtype(), .device = grad.device()});
   convert_into(
       out.alias(grad.shape(), out.strides(), start * out.strides()[dim]), grad);
   if (needs_grad(grad)) {
@@ -87,7 +87,8 @@ Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start,
     autograd::record(
         out, "SliceBackward", x,
         [whole = x.shape(), d, start, end, step](Tensor& dy) {
-          Tensor dx = zeros(whole, {.dtype = dy.dtype()});
+          Tensor dx =
+              zeros(whole, {.dtype = dy.dtype(), .device = dy.device()});
           slice(dx, static_cast<std::int64_t>(d), start, end, step).copy_(dy);
           return dx;
         });

@@ -32,6 +32,9 @@ Tensor Tensor::argmax(std::int64_t dim, bool keepdim) const {
   return hvd::argmax(*this, dim, keepdim);
 }
 Tensor Tensor::to(DType dtype) const { return hvd::to(*this, dtype); }
+Tensor Tensor::to(Device device, const Transfer& options) const {
+  return hvd::to(*this, device, options);
+}
 Tensor Tensor::clone() const { return hvd::clone(*this); }
 Tensor Tensor::contiguous() const {
   return is_contiguous() ? *this : hvd::clone(*this);

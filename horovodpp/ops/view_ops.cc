@@ -24,7 +24,8 @@ Tensor clone_with_strides(const Tensor& x, const Dims& strides) {
                      " are no dense strides of ", x.shape().to_string()));
   }
   Tensor out = result_of("clone", [&] {
-    const Tensor copy = empty_strided(x.shape(), strides, x.dtype());
+    const Tensor copy =
+        empty_strided(x.shape(), strides, x.dtype(), x.device());
     convert_into(copy, x);
     return copy;
   });
@@ -45,13 +46,29 @@ Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   Tensor out = autograd::result_of("to", [&] {
     const Tensor converted = autograd::empty_strided(
-        x.shape(), autograd::strides_like(x.shape(), x.strides()), dtype);
+        x.shape(), autograd::strides_like(x.shape(), x.strides()), dtype,
+        x.device());
     autograd::convert_into(converted, x);
     return converted;
   });
   if (needs_grad(x) && is_floating_point(dtype)) {
     // dx = dy in x's dtype
     autograd::record(out, "ToBackward", x, [before = x.dtype()](Tensor& dy) {
+      return to(dy, before);
+    });
+  }
+  return out;
+}
+
+Tensor to(const Tensor& x, Device device, const Transfer& options) {
+  autograd::check_defined(x, "to");
+  if (x.device() == device) return x;
+  Tensor out = autograd::result_of("to", [&] {
+    return autograd::on_device(x, device, options.non_blocking);
+  });
+  if (needs_grad(x)) {
+    // dx = dy on x's device
+    autograd::record(out, "ToBackward", x, [before = x.device()](Tensor& dy) {
       return to(dy, before);
     });
   }

@@ -13,7 +13,10 @@
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/loops/transpose.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/base/not_on_cpu.h"
 #include "horovodpp/tensor/factories.h"
+#include "horovodpp/tensor/gpu/gpu_elements.h"
+#include "horovodpp/tensor/gpu/transfer.h"
 #include "horovodpp/tensor/map.h"
 #include "horovodpp/tensor/memory.h"
 #include "horovodpp/tensor/promotion.h"
@@ -189,11 +192,59 @@ void copy_rows(const Tensor& out, const Tensor& x,
   });
 }
 
+// x has the layout and dtype of `out`, without gaps.
+bool is_alike(const Tensor& out, const Tensor& x) {
+  return out.dtype() == x.dtype() && is_dense(x.shape(), x.strides()) &&
+         same_layout(x.shape(), out.strides(), x.strides());
+}
+
+Place place_of(const Tensor& x) { return {x.address(), x.device()}; }
+
+// x goes over without gaps, in the dtype of `out`.
+void convert_between(const Tensor& out, const Tensor& x, bool non_blocking) {
+  if (is_alike(out, x)) {
+    return transfer(place_of(out), place_of(x), x.bytes(), non_blocking);
+  }
+  const Dims rows = contiguous_strides(x.shape());
+  Tensor sent = x;
+  if (x.dtype() != out.dtype() || !x.is_contiguous()) {
+    sent = empty_strided(x.shape(), rows, out.dtype(), x.device());
+    convert_into(sent, x);
+  }
+  if (out.is_contiguous()) {
+    return transfer(place_of(out), place_of(sent), sent.bytes(), non_blocking);
+  }
+  const Tensor received =
+      empty_strided(x.shape(), rows, out.dtype(), out.device());
+  transfer(place_of(received), place_of(sent), sent.bytes());
+  convert_into(out, received);
+}
+
+void convert_there(const Tensor& out, const Tensor& x) {
+  if (is_alike(out, x)) {
+    return transfer(place_of(out), place_of(x), x.bytes());
+  }
+  convert_on_gpu({.device = out.device(),
+                  .shape = out.shape(),
+                  .out = gpu_elements(out, out.shape()),
+                  .x = gpu_elements(x, out.shape())});
+}
+
+[[noreturn]] void throw_elsewhere(const Tensor& out, const Tensor& x) {
+  if (out.device().is_cpu()) throw NotOnCpuError(x.describe(), x.device());
+  throw InvalidArgument(
+      absl::StrCat("a ", x.describe(), " on ", x.device().to_string(),
+                   " does not go with a ", out.describe(), " on ",
+                   out.device().to_string(), "; move one of them with to()"));
+}
+
 }  // namespace
 
 void convert_into(const Tensor& out, const Tensor& x) {
-  if (out.dtype() == x.dtype() && is_dense(x.shape(), x.strides()) &&
-      same_layout(x.shape(), out.strides(), x.strides())) {
+  const Device there = out.device();
+  if (!(there == x.device())) throw_elsewhere(out, x);
+  if (!there.is_cpu()) return convert_there(out, x);
+  if (is_alike(out, x)) {
     auto* to = static_cast<std::byte*>(out.raw_data());
     const auto* from = static_cast<const std::byte*>(x.raw_data());
     if (shares_memory(out, x)) {
@@ -231,10 +282,22 @@ void convert_into(const Tensor& out, const Tensor& x) {
 
 Tensor in_dtype(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  Tensor out =
-      empty_strided(x.shape(), strides_like(x.shape(), x.strides()), dtype);
+  Tensor out = empty_strided(x.shape(), strides_like(x.shape(), x.strides()),
+                             dtype, x.device());
   convert_into(out, x);
   return out;
+}
+
+Tensor on_device(const Tensor& x, Device device, bool non_blocking) {
+  if (x.device() == device) return x;
+  const Dims strides = strides_like(x.shape(), x.strides());
+  Tensor out = empty_strided(x.shape(), strides, x.dtype(), device);
+  convert_between(out, x, non_blocking);
+  return out;
+}
+
+GpuElements gpu_elements(const Tensor& x, const Dims& shape) {
+  return {x.address(), x.dtype(), broadcast_strides(x, shape)};
 }
 
 Tensor as_int64(const Tensor& indices, const char* operation) {

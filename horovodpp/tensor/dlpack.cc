@@ -8,12 +8,16 @@
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/core/memory/dlpack_type.h"
+#include "horovodpp/device/tensors/tensor_gpu.h"
+#include "horovodpp/tensor/base/stream_scope.h"
 #include "horovodpp/tensor/walk.h"
 
 namespace hvd {
 namespace {
 
 constexpr std::int32_t kCpu = 1;
+constexpr std::int32_t kCuda = 2;
+constexpr std::int32_t kPinned = 3;
 
 DLDataType to_dl(DType dtype) {
   const DlpackType type = dlpack_type(dtype);
@@ -27,17 +31,49 @@ std::optional<DType> from_dl(const DLDataType& type) {
 struct Exported {
   DLManagedTensor managed;
   Tensor tensor;
+  void* stream = nullptr;  // The receiver's.
   std::array<std::int64_t, autograd::Dims::kMax> shape{};
   std::array<std::int64_t, autograd::Dims::kMax> strides{};
 };
 
+DLDevice to_dl(Device device) {
+  return {.device_type = device.is_cpu() ? kCpu : kCuda,
+          .device_id = device.index};
+}
+
+Device from_dl(const DLDevice& device) {
+  return device.device_type == kCuda ? Device::cuda(device.device_id)
+                                     : Device::cpu();
+}
+
+// A deleter has nobody to tell of a driver's error.
+void take_back(Exported* exported) noexcept {
+  const std::unique_ptr<Exported> gone(exported);
+  const Tensor& x = gone->tensor;
+  if (x.device().is_cpu()) return;
+  try {
+    device::TensorGpu::of(x.device().index).note_use(x.address(), gone->stream);
+  } catch (const Error&) {
+  }
+}
+
+// Puts the receiver's stream behind the work on `x`.
+void hand_over(const Tensor& x, void* stream) {
+  if (x.device().is_cpu()) return;
+  auto& gpu = device::TensorGpu::of(x.device().index);
+  void* const own = StreamScope::current(x.device());
+  if (own != stream) gpu.order_behind(own, stream);
+}
+
 void check(const DLTensor& from) {
   const bool fits =
       from.ndim >= 0 && from.ndim <= static_cast<int>(autograd::Dims::kMax);
-  if (from.device.device_type != kCpu) {
-    throw InvalidArgument(absl::StrCat("from_dlpack: device ",
-                                       from.device.device_type,
-                                       " is not the CPU (1)"));
+  const std::int32_t type = from.device.device_type;
+  if (type != kCpu && type != kCuda && type != kPinned) {
+    throw InvalidArgument(
+        absl::StrCat("from_dlpack: device ", type,
+                     " is neither the CPU (1, or 3 with pinned memory) nor a "
+                     "GPU of CUDA (2)"));
   }
   if (!from_dl(from.dtype)) {
     throw InvalidArgument(absl::StrCat(
@@ -63,7 +99,7 @@ autograd::Dims dims(const std::int64_t* values, int count) {
 
 }  // namespace
 
-DLManagedTensor* to_dlpack(const Tensor& x) {
+DLManagedTensor* to_dlpack(const Tensor& x, void* stream) {
   autograd::check_defined(x, "to_dlpack");
   if (x.requires_grad()) {
     throw InvalidArgument(
@@ -71,17 +107,20 @@ DLManagedTensor* to_dlpack(const Tensor& x) {
         "nothing; pass its detach()");
   }
   auto exported = std::make_unique<Exported>();
+  hand_over(x, stream);
   exported->tensor = x;
+  exported->stream = stream;
   std::copy(x.shape().begin(), x.shape().end(), exported->shape.begin());
   std::copy(x.strides().begin(), x.strides().end(), exported->strides.begin());
-  exported->managed.dl_tensor = {.data = x.raw_data(),
+  exported->managed.dl_tensor = {.data = x.address(),
+                                 .device = to_dl(x.device()),
                                  .ndim = static_cast<std::int32_t>(x.dim()),
                                  .dtype = to_dl(x.dtype()),
                                  .shape = exported->shape.data(),
                                  .strides = exported->strides.data()};
   exported->managed.manager_ctx = exported.get();
   exported->managed.deleter = [](DLManagedTensor* self) {
-    delete static_cast<Exported*>(self->manager_ctx);
+    take_back(static_cast<Exported*>(self->manager_ctx));
   };
   return &exported.release()->managed;
 }
@@ -103,8 +142,8 @@ Tensor from_dlpack(DLManagedTensor* managed) {
   }
   auto* data = static_cast<std::byte*>(from.data) + from.byte_offset;
   auto storage = autograd::Storage::borrow(
-      data, static_cast<std::size_t>(last + 1) * size_of(dtype), Device::cpu(),
-      [managed](void*) {
+      data, static_cast<std::size_t>(last + 1) * size_of(dtype),
+      from_dl(from.device), [managed](void*) {
         if (managed->deleter != nullptr) managed->deleter(managed);
       });
   return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(

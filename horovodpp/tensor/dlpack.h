@@ -16,7 +16,7 @@
 namespace HVD_EXPORT hvd {
 
 struct DLDevice {
-  std::int32_t device_type = 1;  // 1: CPU.
+  std::int32_t device_type = 1;  // 1: CPU, 2: CUDA, 3: pinned memory.
   std::int32_t device_id = 0;
 };
 
@@ -42,13 +42,18 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor* self) = nullptr;
 };
 
-// Exports the memory of `x`, which lives until the deleter is called, once.
+// Exports the memory of `x`, which lives until the deleter is called, once. For
+// memory of a GPU, `stream` is the receiver's (a cudaStream_t; nullptr: the
+// legacy default stream): its later work runs behind the work of this thread's
+// stream (StreamScope), and what it does until the deleter is called precedes
+// the memory's reuse.
 //   InvalidArgument  x requires grad (detach() it), or is undefined
-DLManagedTensor* to_dlpack(const Tensor& x);
+DLManagedTensor* to_dlpack(const Tensor& x, void* stream = nullptr);
 
-// A tensor on the memory of `managed`. Takes ownership unless it throws.
-//   InvalidArgument  a device other than the CPU, an unsupported dtype, more
-//                    than Dims::kMax dimensions, or negative strides
+// A tensor on the memory of `managed`. Takes ownership unless it throws. For
+// memory of a GPU, the giver has put this thread's stream behind its own work.
+//   InvalidArgument  a device other than the CPU and GPUs, an unsupported dtype,
+//                    more than Dims::kMax dimensions, or negative strides
 Tensor from_dlpack(DLManagedTensor* managed);
 
 }  // namespace hvd

@@ -11,6 +11,8 @@
 #include "horovodpp/kernel/halves.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
+#include "horovodpp/tensor/convert.h"
+#include "horovodpp/tensor/gpu/gpu_elements.h"
 
 namespace hvd::autograd {
 namespace {
@@ -210,6 +212,50 @@ void check_no_bool(DType a, DType b, const char* operation) {
       absl::StrCat(operation,
                    ": bools have no difference; use logical_xor(), or convert "
                    "them with to()"));
+}
+
+Tensor brought_to(const Tensor& out, const Tensor& x, const char* operation) {
+  const Device device = out.device();
+  if (x.device() == device) return x;
+  if (x.dim() == 0 && x.device().is_cpu()) return on_device(x, device);
+  throw InvalidArgument(absl::StrCat(
+      operation, ": ", x.describe(), " on ", x.device().to_string(), " and ",
+      out.describe(), " on ", device.to_string(),
+      " are on different devices; move one of them with to()"));
+}
+
+void run_there(LoopId function, TakenTypes taken, const Operands& operands,
+               const char* operation) {
+  const Tensor& out = operands.out;
+  const DType dtype = out.dtype();
+  if (dtype == DType::kBool && !taken.bools) {
+    throw_bad_dtype(
+        dtype, operation,
+        taken.integers ? "integers and floating point" : "floating point");
+  }
+  if (!taken.integers && !is_floating_point(dtype)) {
+    throw_bad_dtype(dtype, operation, "floating point");
+  }
+  GpuConstant constant{.number = operands.c};
+  visit(dtype, [&]<typename T>(TypeTag<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      constant.whole = constant_of<T>(operands, operation);
+    }
+  });
+  const Tensor x = brought_to(out, operands.x, operation);
+  const Tensor y = operands.y == nullptr
+                       ? Tensor()
+                       : brought_to(out, *operands.y, operation);
+  GpuLoop loop{.device = out.device(),
+               .shape = out.shape(),
+               .out = gpu_elements(out, out.shape()),
+               .x = gpu_elements(x, out.shape())};
+  GpuElements second;
+  if (y.defined()) {
+    second = gpu_elements(y, out.shape());
+    loop.y = &second;
+  }
+  apply_on_gpu(loop, function, constant);
 }
 
 void throw_fraction(const Tensor& x, double constant, const char* operation) {

@@ -24,7 +24,8 @@
 namespace hvd::autograd {
 
 // The tensors of a functor, all of one dtype: x and y broadcast to the shape of
-// `out`, which may be one of them. Null for an ignored y.
+// `out`, which may be one of them, and which is on their GPU, if they are on one.
+// Null for an ignored y.
 struct Operands {
   const Tensor& out;
   const Tensor& x;
@@ -37,6 +38,21 @@ void check_no_bool(DType a, DType b, const char* operation);
 
 [[noreturn]] void throw_fraction(const Tensor& x, double constant,
                                  const char* operation);
+
+// The dtypes that a functor takes besides floating point.
+struct TakenTypes {
+  bool integers = false;
+  bool bools = false;
+};
+// Runs a functor on the GPU of `out`. An operand without dimensions may be on the
+// CPU.
+//   InvalidArgument  operands are on different devices; as run(), below
+void run_there(LoopId function, TakenTypes taken, const Operands& operands,
+               const char* operation);
+
+// x on `device`: itself or, if it is on the CPU and has no dimensions, a copy.
+//   InvalidArgument  it is elsewhere; names `operation` and `out`, of `device`
+Tensor brought_to(const Tensor& out, const Tensor& x, const char* operation);
 
 // A loop over rows of float32: the inputs, the output, the number of elements.
 using RowLoop =
@@ -112,6 +128,11 @@ inline constexpr bool kTakesBools =
 template <typename F>
 void run(const Operands& operands, const char* operation) {
   const DType dtype = operands.out.dtype();
+  if (!operands.out.device().is_cpu()) [[unlikely]] {
+    return run_there(F::kLoop,
+                     {.integers = F::kTakesIntegers, .bools = kTakesBools<F>},
+                     operands, operation);
+  }
   if (in_floats(dtype)) {
     run_loop(float_loop(F::kLoop), loop_of_number<F>(), operands);
   } else if (dtype == DType::kF64) {

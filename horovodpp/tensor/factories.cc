@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
 #include "horovodpp/kernel/fill.h"
+#include "horovodpp/tensor/base/device_allocator.h"
 #include "horovodpp/tensor/base/generator.h"
 #include "horovodpp/tensor/base/thread_state.h"
+#include "horovodpp/tensor/gpu/gpu_elements.h"
+#include "horovodpp/tensor/gpu/transfer.h"
 #include "horovodpp/tensor/gradient_home.h"
 
 namespace hvd {
@@ -18,12 +22,28 @@ namespace {
 
 using autograd::Dims;
 
+using autograd::Allocator;
+
+// `tensor`, which is on the CPU, where the options want it.
 Tensor with_options(Tensor tensor, const TensorOptions& options) {
+  if (!options.device.is_cpu()) {
+    const Tensor there = empty(
+        tensor.shape(), {.dtype = tensor.dtype(), .device = options.device});
+    autograd::transfer({there.address(), there.device()},
+                       {tensor.address(), tensor.device()}, tensor.bytes());
+    tensor = there;
+  }
   if (options.requires_grad) tensor.set_requires_grad(true);
   return tensor;
 }
 
-Tensor allocate(const Dims& shape, const Dims& strides, DType dtype) {
+// Options for the CPU's tensor from which with_options() makes the result.
+TensorOptions on_cpu(const TensorOptions& options) {
+  return {.dtype = options.dtype, .pinned = options.pinned};
+}
+
+Tensor allocate(const Dims& shape, const Dims& strides, DType dtype,
+                Allocator& memory) {
   const std::size_t element = size_of(dtype);
   std::int64_t count = 1;
   for (std::int64_t size : shape) {
@@ -35,13 +55,13 @@ Tensor allocate(const Dims& shape, const Dims& strides, DType dtype) {
     autograd::throw_bad_shape(shape, element);
   }
   if (autograd::thread_state.expected_gradients != nullptr &&
-      !is_grad_enabled()) {
+      !is_grad_enabled() && memory.device().is_cpu()) {
     Tensor made =
         autograd::thread_state.expected_gradients->make(shape, strides, dtype);
     if (made.defined()) return made;
   }
-  auto storage =
-      autograd::Storage::allocate(static_cast<std::size_t>(count) * element);
+  auto storage = autograd::Storage::allocate(
+      static_cast<std::size_t>(count) * element, memory);
   return Tensor(autograd::Ref<autograd::TensorImpl>::adopt(
       new autograd::TensorImpl(std::move(storage), dtype, shape, strides, 0)));
 }
@@ -55,7 +75,7 @@ std::span<T> elements(const Tensor& tensor) {
 template <typename Draw>
 Tensor random(const Dims& shape, const TensorOptions& options,
               const char* operation, Draw draw) {
-  Tensor tensor = empty(shape, {.dtype = options.dtype});
+  Tensor tensor = empty(shape, on_cpu(options));
   autograd::Generator& generator = autograd::default_generator();
   if (options.dtype == DType::kF32) {
     draw(generator, elements<float>(tensor));
@@ -87,20 +107,43 @@ void check_held(double value, DType dtype, const char* operation) {
   });
 }
 
-Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype) {
-  return allocate(shape, strides, dtype);
+void fill_there(const Tensor& out, double value) {
+  std::uint64_t bits = 0;
+  visit(out.dtype(), [&]<typename T>(TypeTag<T>) {
+    const T element = scalar_to<T>(value);
+    std::memcpy(&bits, &element, sizeof element);
+  });
+  fill_on_gpu({.device = out.device(),
+               .shape = out.shape(),
+               .out = {out.address(), out.dtype(), out.strides()},
+               .x = {},
+               .y = nullptr},
+              bits);
+}
+
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype,
+                     Device device) {
+  return allocate(shape, strides, dtype, allocator_of(device));
 }
 
 }  // namespace autograd
 
 Tensor empty(const Dims& shape, const TensorOptions& options) {
-  return with_options(
-      allocate(shape, autograd::contiguous_strides(shape), options.dtype),
-      options);
+  if (options.pinned && !options.device.is_cpu()) [[unlikely]] {
+    throw InvalidArgument(
+        "pinned memory is the CPU's: set .device or .pinned, not both");
+  }
+  Allocator& memory = options.pinned ? autograd::pinned_allocator()
+                                     : autograd::allocator_of(options.device);
+  Tensor made = allocate(shape, autograd::contiguous_strides(shape),
+                         options.dtype, memory);
+  if (options.requires_grad) made.set_requires_grad(true);
+  return made;
 }
 
 Tensor zeros(const Dims& shape, const TensorOptions& options) {
-  Tensor tensor = empty(shape, {.dtype = options.dtype});
+  if (!options.device.is_cpu()) return full(shape, 0.0, options);
+  Tensor tensor = empty(shape, on_cpu(options));
   autograd::fill(static_cast<std::uint8_t*>(tensor.raw_data()),
                  static_cast<std::int64_t>(tensor.bytes()), std::uint8_t{0});
   return with_options(std::move(tensor), options);
@@ -112,7 +155,12 @@ Tensor ones(const Dims& shape, const TensorOptions& options) {
 
 Tensor full(const Dims& shape, double value, const TensorOptions& options) {
   autograd::check_held(value, options.dtype, "full");
-  Tensor tensor = empty(shape, {.dtype = options.dtype});
+  if (!options.device.is_cpu()) {
+    Tensor filled = empty(shape, options);
+    autograd::fill_there(filled, value);
+    return filled;
+  }
+  Tensor tensor = empty(shape, on_cpu(options));
   visit(options.dtype, [&]<typename T>(TypeTag<T>) {
     autograd::fill(tensor.data<T>(), tensor.num_elements(),
                    autograd::scalar_to<T>(value));
@@ -121,20 +169,20 @@ Tensor full(const Dims& shape, double value, const TensorOptions& options) {
 }
 
 Tensor empty_like(const Tensor& like) {
-  if (like.is_contiguous()) {
-    return empty(like.shape(), {.dtype = like.dtype()});
-  }
-  return autograd::empty_strided(
-      like.shape(), autograd::strides_like(like.shape(), like.strides()),
-      like.dtype());
+  const Dims& shape = like.shape();
+  return allocate(shape,
+                  like.is_contiguous()
+                      ? autograd::contiguous_strides(shape)
+                      : autograd::strides_like(shape, like.strides()),
+                  like.dtype(), autograd::allocator_of(like.device()));
 }
 
 Tensor zeros_like(const Tensor& like) {
-  return zeros(like.shape(), {.dtype = like.dtype()});
+  return zeros(like.shape(), {.dtype = like.dtype(), .device = like.device()});
 }
 
 Tensor ones_like(const Tensor& like) {
-  return ones(like.shape(), {.dtype = like.dtype()});
+  return ones(like.shape(), {.dtype = like.dtype(), .device = like.device()});
 }
 
 Tensor arange(double start, double end, double step,
@@ -149,8 +197,7 @@ Tensor arange(double start, double end, double step,
     if (i < 0 || i >= count) continue;
     autograd::check_held(start + step * i, options.dtype, "arange");
   }
-  Tensor tensor =
-      empty({static_cast<std::int64_t>(count)}, {.dtype = options.dtype});
+  Tensor tensor = empty({static_cast<std::int64_t>(count)}, on_cpu(options));
   visit(options.dtype, [&]<typename T>(TypeTag<T>) {
     double index = 0;
     for (T& element : elements<T>(tensor)) {

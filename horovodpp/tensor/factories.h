@@ -8,14 +8,12 @@
 // memory runs out.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "horovodpp/core/export.h"
+#include "horovodpp/kernel/scalar_to.h"
 #include "horovodpp/tensor/base/dims.h"
 #include "horovodpp/tensor/tensor.h"
 
@@ -24,6 +22,12 @@ namespace HVD_EXPORT hvd {
 struct TensorOptions {
   DType dtype = DType::kF32;
   bool requires_grad = false;
+  // Elements other than those of empty(), zeros(), ones() and full() are made
+  // on the CPU and copied.
+  Device device = {};
+  // In pinned memory, from which and to which GPUs copy while the host goes on;
+  // needs a GPU, and is for the CPU.
+  bool pinned = false;
 };
 
 // Uninitialized.
@@ -33,9 +37,9 @@ Tensor ones(const autograd::Dims& shape, const TensorOptions& options = {});
 Tensor full(const autograd::Dims& shape, double value,
             const TensorOptions& options = {});
 
-// With the shape, dtype and order of dimensions in memory of `like`.
+// With the shape, dtype, device and order of dimensions in memory of `like`.
 Tensor empty_like(const Tensor& like);
-// Row-major.
+// Row-major, with the shape, dtype and device of `like`.
 Tensor zeros_like(const Tensor& like);
 Tensor ones_like(const Tensor& like);
 
@@ -72,31 +76,16 @@ Tensor from_blob(void* data, const autograd::Dims& shape, DType dtype,
 namespace autograd {
 
 // Uninitialized, with these strides, which must be dense.
-Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype);
+Tensor empty_strided(const Dims& shape, const Dims& strides, DType dtype,
+                     Device device = {});
+
+// Fills a tensor on a GPU.
+void fill_there(const Tensor& out, double value);
 
 // Checks that `dtype` holds `value`: integers hold whole numbers in range, bool
 // holds 0 and 1, and floating-point types round.
 //   InvalidArgument  it does not; names `operation`
 void check_held(double value, DType dtype, const char* operation);
-
-// `value` as a T. For an integer T, rounds toward zero, saturates out of range,
-// and maps NaN to 0.
-template <typename T>
-T scalar_to(double value) {
-  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
-    return T(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return value != 0.0;
-  } else if constexpr (std::is_integral_v<T>) {
-    using Limits = std::numeric_limits<T>;
-    if (std::isnan(value)) return T(0);
-    if (value <= static_cast<double>(Limits::min())) return Limits::min();
-    if (value >= static_cast<double>(Limits::max())) return Limits::max();
-    return static_cast<T>(value);
-  } else {
-    return static_cast<T>(value);
-  }
-}
 
 }  // namespace autograd
 }  // namespace hvd

@@ -53,8 +53,8 @@ bool some_places_are_one(const Dims& shape, const Dims& strides) {
 bool shares_memory(const Tensor& a, const Tensor& b) {
   const Storage& x = *a.impl()->storage;
   const Storage& y = *b.impl()->storage;
-  const auto first = reinterpret_cast<std::uintptr_t>(x.data());
-  const auto second = reinterpret_cast<std::uintptr_t>(y.data());
+  const auto first = reinterpret_cast<std::uintptr_t>(x.address());
+  const auto second = reinterpret_cast<std::uintptr_t>(y.address());
   return first < second + y.bytes() && second < first + x.bytes();
 }
 

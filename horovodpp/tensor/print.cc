@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
+#include "horovodpp/tensor/convert.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/tensor.h"
 
@@ -46,6 +47,12 @@ void print(const Tensor& x, std::size_t dim, const T* at, std::string& out) {
 
 std::string Tensor::to_string() const {
   if (!defined()) return "undefined";
+  if (!device().is_cpu()) {
+    const Tensor here = autograd::on_device(*this, Device::cpu());
+    const std::string text = here.to_string();
+    return absl::StrCat(describe(), " on ", device().to_string(),
+                        text.substr(describe().size()));
+  }
   std::string out = describe() + " ";
   visit(dtype(),
         [&]<typename T>(TypeTag<T>) { print(*this, 0, data<const T>(), out); });

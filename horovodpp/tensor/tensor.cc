@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/error.h"
+#include "horovodpp/tensor/base/not_on_cpu.h"
 #include "horovodpp/tensor/tensor_impl.h"
 
 namespace hvd::autograd {
@@ -16,6 +17,18 @@ bool TensorImpl::try_retain() {
     }
   }
   return false;
+}
+
+void* TensorImpl::no_data() const {
+  if (storage->device().is_cpu()) return nullptr;
+  throw NotOnCpuError(absl::StrCat(name_of(dtype), shape.to_string()),
+                      storage->device());
+}
+
+void NotOnCpuError::rethrow(const NotOnCpuError& error, const char* operation) {
+  if (error.names_operation()) throw NotOnCpuError(error);
+  throw NotOnCpuError(
+      absl::StrCat(operation, " has no code for GPUs: ", error.what()));
 }
 
 void TensorImpl::drop_contents() {
@@ -47,7 +60,7 @@ TensorView Tensor::tensor_view() const {
                                        " with strides ", strides().to_string(),
                                        " is not contiguous; use contiguous()"));
   }
-  return TensorView(raw_data(), dtype(), shape().to_shape(), device());
+  return TensorView(self().address(), dtype(), shape().to_shape(), device());
 }
 
 std::string Tensor::describe() const {

@@ -49,6 +49,14 @@ class Node;
 struct BackwardOptions;
 }  // namespace autograd
 
+// How to() copies between devices.
+struct Transfer {
+  // Whether a copy from or to pinned memory returns before it is done. The
+  // program does not write the source, or read the result on the CPU, before it
+  // has synchronized this thread's stream.
+  bool non_blocking = false;
+};
+
 class Tensor {
  public:
   using Dims = autograd::Dims;
@@ -73,15 +81,20 @@ class Tensor {
     return static_cast<std::size_t>(num_elements()) * size_of(dtype());
   }
 
-  // Memory. Writes through a pointer or view do not change the version.
+  // Memory. Writes through a pointer or view do not change the version. item(),
+  // to_vector() and to_string() copy from a GPU; tensor_view() gives its
+  // address.
   //   InvalidArgument  T is not the dtype; for view, item and to_vector: the
-  //                    tensor is not contiguous, or not of one element
+  //                    tensor is not contiguous, or not of one element; for
+  //                    data and raw_data: it is on a GPU
   template <typename T>
   T* data() const {
     check_dtype(dtype_of<std::remove_const_t<T>>);
     return static_cast<T*>(self().data());
   }
   void* raw_data() const { return self().data(); }
+  // Its address on its device.
+  void* address() const { return self().address(); }
   TensorView tensor_view() const;
   template <typename T>
   T item() const;
@@ -122,7 +135,7 @@ class Tensor {
   // The gradient accumulated so far, or undefined. For a non-leaf: only after
   // retain_grad().
   Tensor grad() const;
-  //   InvalidArgument  shape or dtype differ from this tensor's; `grad` is
+  //   InvalidArgument  shape, dtype or device differ from this tensor's; `grad` is
   //                    this tensor, or owns it
   void set_grad(const Tensor& grad) const;
   // Keeps the gradient of a non-leaf in grad().
@@ -181,6 +194,8 @@ class Tensor {
   Tensor argmax() const;
   Tensor argmax(std::int64_t dim, bool keepdim = false) const;
   Tensor to(DType dtype) const;
+  // On `device`, as ops/shape_ops.h says.
+  Tensor to(Device device, const Transfer& options = {}) const;
   Tensor clone() const;
   Tensor contiguous() const;
   Tensor reshape(const Dims& shape) const;

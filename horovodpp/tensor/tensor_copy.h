@@ -21,7 +21,7 @@ inline Tensor copy_of(const Tensor& x, Allocator& memory) {
                            : contiguous_strides(x.shape());
   Tensor copy(Ref<TensorImpl>::adopt(new TensorImpl(
       Storage::allocate(x.bytes(), memory), x.dtype(), x.shape(), strides, 0)));
-  convert_into(copy, x);
+  convert_into(copy, on_device(x, memory.device()));
   return copy;
 }
 
@@ -38,7 +38,8 @@ inline Tensor copy_of(const Tensor& x, Allocator& memory, const Dims& strides) {
   const Tensor copy(Ref<TensorImpl>::adopt(new TensorImpl(
       Storage::allocate(bytes, memory), x.dtype(), x.shape(), strides, 0)));
   convert_into(copy.alias(once, strides, 0),
-               x.alias(once, x.strides(), x.storage_offset()));
+               on_device(x.alias(once, x.strides(), x.storage_offset()),
+                         memory.device()));
   return copy;
 }
 

@@ -52,7 +52,7 @@ namespace {
 
 Tensor contiguous_copy(const Tensor& x) {
   Tensor copy = empty(x.shape(), {.dtype = x.dtype()});
-  autograd::convert_into(copy, x);
+  autograd::convert_into(copy, autograd::on_device(x, Device::cpu()));
   return copy;
 }
 
@@ -64,6 +64,10 @@ T Tensor::item() const {
     throw InvalidArgument(absl::StrCat("item: a ", describe(), " has ",
                                        num_elements(),
                                        " elements, and not one"));
+  }
+  check_dtype(dtype_of<T>);
+  if (!device().is_cpu()) {
+    return autograd::on_device(*this, Device::cpu()).item<T>();
   }
   return *data<const T>();
 }

@@ -90,9 +90,18 @@ class TensorImpl : public Pooled {
   // Turns a weak reference into a strong one, unless the contents are gone.
   bool try_retain();
 
-  // Empty storage has no memory, yet parts of it have offsets.
+  // Where the CPU finds the first element. Empty storage has no memory, yet
+  // parts of it have offsets.
+  //   NotOnCpuError  the memory is a GPU's: all code of the CPU learns of it here
   void* data() const {
     auto* const memory = static_cast<std::byte*>(storage->data());
+    if (memory == nullptr) [[unlikely]]
+      return no_data();
+    return memory + static_cast<std::size_t>(offset) * size_of(dtype);
+  }
+  // The first element's address on its device.
+  void* address() const {
+    auto* const memory = static_cast<std::byte*>(storage->address());
     if (memory == nullptr) return nullptr;
     return memory + static_cast<std::size_t>(offset) * size_of(dtype);
   }
@@ -115,6 +124,7 @@ class TensorImpl : public Pooled {
 
  private:
   void drop_contents();
+  void* no_data() const;
 
   // One word, so that one load sees both counts. All strong owners together
   // count as one weak owner.

@@ -53,13 +53,17 @@ Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to) {
 }
 
 Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation) {
-  if (a.shape() == b.shape()) return empty_like(a);
+  // A number on the CPU goes with tensors of any device.
+  const bool is_of_a = b.device().is_cpu() || !a.device().is_cpu();
+  if (is_of_a && a.shape() == b.shape()) return empty_like(a);
+  const Device device = is_of_a ? a.device() : b.device();
   const Dims shape = broadcast(a.shape(), b.shape(), operation);
-  if (shape == a.shape()) return empty_like(a);
+  if (is_of_a && shape == a.shape()) return empty_like(a);
   if (shape == b.shape()) {
-    return empty_strided(shape, strides_like(shape, b.strides()), a.dtype());
+    return empty_strided(shape, strides_like(shape, b.strides()), a.dtype(),
+                         device);
   }
-  return empty(shape, {.dtype = a.dtype()});
+  return empty(shape, {.dtype = a.dtype(), .device = device});
 }
 
 void check_defined(const Tensor& tensor, const char* operation) {

@@ -182,8 +182,9 @@ void check_defined(const Tensor& tensor, const char* operation);
 // InvalidArgument if a tensor is undefined or the dtypes differ.
 void check_same_dtype(const Tensor& a, const Tensor& b, const char* operation);
 
-// A new tensor with the broadcast shape of `a` and `b` and the dtype of a. Its
-// layout is that of an input with that shape, if any.
+// A new tensor with the broadcast shape of `a` and `b` and the dtype of a, on
+// the GPU of one of them, if any. Its layout is that of an input with that shape,
+// if any.
 //   InvalidArgument  they do not broadcast; names `operation`
 Tensor empty_for(const Tensor& a, const Tensor& b, const char* operation);
 

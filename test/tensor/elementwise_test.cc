@@ -223,11 +223,12 @@ TEST(Elementwise, AColumnMeansTheSameAsItsCopies) {
 TEST(Elementwise, WritesIntoAnOperand) {
   Tensor x = arange(0, 12, 1, {.dtype = DType::kF32}).view({3, 4});
   x.t().mul_(from_vector<float>({1, 2, 3}, {3}));
-  EXPECT_THAT(x.to_vector<float>(),
-              testing::ElementsAre(0, 1, 2, 3, 8, 10, 12, 14, 24, 27, 30, 33));
+  EXPECT_THAT(
+      x.to_vector<float>(),
+      ::testing::ElementsAre(0, 1, 2, 3, 8, 10, 12, 14, 24, 27, 30, 33));
   x.slice(1, 0, 4, 2).add_(1.0);
   EXPECT_THAT(x.select(0, 0).to_vector<float>(),
-              testing::ElementsAre(1, 1, 3, 3));
+              ::testing::ElementsAre(1, 1, 3, 3));
 }
 
 TEST(Gelu, HasItsDerivativesInBothForms) {

@@ -12,8 +12,8 @@ namespace hvd {
 namespace {
 
 using autograd::Dims;
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 TEST(Factories, FillTensorsOfEveryDtype) {
   for (DType dtype : kAllDTypes) {

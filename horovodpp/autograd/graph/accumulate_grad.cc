@@ -50,6 +50,15 @@ void accumulate_sparse(Tensor& grad, const Tensor& gradient) {
   }
 }
 
+void check_device(const Tensor& gradient, const Tensor& leaf) {
+  if (gradient.device() == leaf.device()) return;
+  throw AutogradError(
+      absl::StrCat("the gradient of a leaf, ", leaf.describe(), " on ",
+                   leaf.device().to_string(), ", came to be on ",
+                   gradient.device().to_string(),
+                   "; the derivative of an operation must move it with to()"));
+}
+
 }  // namespace
 
 std::int64_t leaf_gradient_bytes() {
@@ -102,6 +111,7 @@ void AccumulateGrad::apply(std::span<Tensor> gradients, std::span<Tensor>) {
   {
     MutexLock lock(mutex_);
     Tensor gradient = std::move(gradients[0]);
+    check_device(gradient, leaf_);
     const bool is_first = !meta.grad.defined();
     if (meta.home != nullptr && is_first && !is_grad_enabled() &&
         !is_sparse_gradient(gradient)) {

@@ -19,6 +19,7 @@
 
 #include "horovodpp/autograd/graph/graph_state.h"
 #include "horovodpp/autograd/graph/operation_observer.h"
+#include "horovodpp/tensor/base/not_on_cpu.h"
 #include "horovodpp/tensor/tensor.h"
 
 namespace hvd::autograd {
@@ -224,11 +225,21 @@ void assign(std::array<Tensor, kCount>& tensors,
   std::copy_n(from.begin(), kCount, tensors.begin());
 }
 
+// compute(), whose errors about tensors on GPUs name the operation.
+template <typename Compute>
+auto computed(OperationName operation, Compute& compute) {
+  try {
+    return compute();
+  } catch (const NotOnCpuError& error) {
+    NotOnCpuError::rethrow(error, operation.text());
+  }
+}
+
 template <typename Compute>
 auto result_of(OperationName operation, Compute compute) {
   OperationObserver* observer = OperationObserver::of_results();
   if (observer == nullptr) [[likely]]
-    return compute();
+    return computed(operation, compute);
   decltype(compute()) result;
   OperationResults kept;
   if (observer->recalls(operation.text(), kept)) {
@@ -237,7 +248,7 @@ auto result_of(OperationName operation, Compute compute) {
   }
   {
     const WithinOperation within;
-    result = compute();
+    result = computed(operation, compute);
   }
   observer->made(operation.text(), {as_vector(result), {}});
   return result;

@@ -13,17 +13,16 @@
 #ifdef __CUDACC__
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#define HVD_BOTH __host__ __device__
 // Unrolled code is several times as long, and waits for the same memory.
 #define HVD_ROLLED _Pragma("unroll 1")
 #else
-#define HVD_BOTH
 #define HVD_ROLLED
 #endif
 
 #include "horovodpp/core/half.h"
 #include "horovodpp/core/reduce_arithmetic.h"
 #include "horovodpp/device/kernels/arguments.h"
+#include "horovodpp/kernel/host_device.h"
 
 namespace hvd::device::kernels {
 

@@ -9,9 +9,11 @@
 
 namespace hvd::device::kernels {
 
-std::vector<const void*> images();
+std::vector<const void*> images();         // Of batch.cu.
+std::vector<const void*> tensor_images();  // Of tensors.cu.
 
 // Compiled by nvcc; nullptr if the build had none.
 const void* compiled_image();
+const void* compiled_tensor_image();
 
 }  // namespace hvd::device::kernels

@@ -4,5 +4,6 @@
 namespace hvd::device::kernels {
 
 const void* compiled_image() { return nullptr; }
+const void* compiled_tensor_image() { return nullptr; }
 
 }  // namespace hvd::device::kernels

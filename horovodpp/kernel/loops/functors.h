@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One functor for each elementwise operation, and the loop that computes the
-// same for float (kLoop; float_loops.h). A functor computes one element from x,
+// same for float (kLoop; float_loops.h). Also compiled for GPUs. A functor computes one element from x,
 // an element y of a second tensor, and a constant c; most functors ignore some
 // of these. The Backward functors take the gradient as x and the saved value as
 // y.
@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+
+#include "horovodpp/kernel/host_device.h"
 
 namespace hvd::autograd {
 
@@ -81,13 +83,13 @@ inline constexpr double kGeluScale =
 inline constexpr double kGeluCubic = 0.044715;
 
 // HVD_FUNCTOR(name, whether it takes integers, formula of x, y and c as T)
-#define HVD_FUNCTOR(Name, takes_integers, formula)           \
-  struct Name : Functor<LoopId::k##Name, takes_integers> {   \
-    template <typename T>                                    \
-    T operator()([[maybe_unused]] T x, [[maybe_unused]] T y, \
-                 [[maybe_unused]] T c) const {               \
-      return static_cast<T>(formula);                        \
-    }                                                        \
+#define HVD_FUNCTOR(Name, takes_integers, formula)                    \
+  struct Name : Functor<LoopId::k##Name, takes_integers> {            \
+    template <typename T>                                             \
+    HVD_BOTH T operator()([[maybe_unused]] T x, [[maybe_unused]] T y, \
+                          [[maybe_unused]] T c) const {               \
+      return static_cast<T>(formula);                                 \
+    }                                                                 \
   }
 
 HVD_FUNCTOR(Add, true, x + y);
@@ -153,14 +155,14 @@ HVD_FUNCTOR(LogSoftmaxBackward, false, x - std::exp(y) * c);
 
 struct SiluBackward : Functor<LoopId::kSiluBackward> {
   template <typename T>
-  T operator()(T grad, T x, T) const {
+  HVD_BOTH T operator()(T grad, T x, T) const {
     const T s = T(1) / (T(1) + std::exp(-x));
     return grad * (s * (T(1) + x * (T(1) - s)));
   }
 };
 struct GeluBackward : Functor<LoopId::kGeluBackward> {
   template <typename T>
-  T operator()(T grad, T x, T) const {
+  HVD_BOTH T operator()(T grad, T x, T) const {
     const T below =
         T(0.5) * (T(1) + std::erf(x * T(1.0 / std::numbers::sqrt2)));
     const T density = T(0.5 * kGeluScale) * std::exp(T(-0.5) * x * x);
@@ -169,7 +171,7 @@ struct GeluBackward : Functor<LoopId::kGeluBackward> {
 };
 struct GeluTanhBackward : Functor<LoopId::kGeluTanhBackward> {
   template <typename T>
-  T operator()(T grad, T x, T) const {
+  HVD_BOTH T operator()(T grad, T x, T) const {
     const T inner = T(kGeluScale) * (x + T(kGeluCubic) * x * x * x);
     const T slope = T(kGeluScale) * (T(1) + T(3.0 * kGeluCubic) * x * x);
     const T t = std::tanh(inner);

@@ -128,8 +128,8 @@ Tensor diag_embed(const Tensor& x, std::int64_t offset, std::int64_t dim1,
   }
   Tensor out = autograd::result_of("diag_embed", [&] {
     const NoGrad no_grad;
-    const Tensor made =
-        zeros(embedded_shape(x.shape(), size, d1, d2), {.dtype = x.dtype()});
+    const Tensor made = zeros(embedded_shape(x.shape(), size, d1, d2),
+                              {.dtype = x.dtype(), .device = x.device()});
     diagonal(made.detach(), offset, dim1, dim2).data().copy_(x.detach());
     return made;
   });

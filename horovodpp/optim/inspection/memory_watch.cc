@@ -97,10 +97,12 @@ std::string MemoryReport::text() const {
   return text;
 }
 
-MemoryWatch::MemoryWatch(const nn::Module& model, const Optimizer* optimizer)
+MemoryWatch::MemoryWatch(const nn::Module& model, const Optimizer* optimizer,
+                         Device device)
     : model_(model),
       optimizer_(optimizer),
-      began_(std::chrono::steady_clock::now()) {
+      began_(std::chrono::steady_clock::now()),
+      ledger_(device) {
   // Lists tensors that are older than the watch.
   purposes_of(model_, optimizer_, ledger_);
 }

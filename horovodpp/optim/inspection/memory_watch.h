@@ -46,10 +46,12 @@ struct MemoryReport {
 
 class MemoryWatch {
  public:
-  // `optimizer` may be null. Both outlive the watch.
+  // Of the memory of tensors on `device`. `optimizer` may be null. Both outlive
+  // the watch.
   //   hvd::Error (FailedPrecondition)  there is another watch
   explicit MemoryWatch(const nn::Module& model,
-                       const Optimizer* optimizer = nullptr);
+                       const Optimizer* optimizer = nullptr,
+                       Device device = Device::cpu());
 
   // A name for what the program does from here on, "forward", for the report.
   void phase(const std::string& name) { ledger_.set_phase(name); }

@@ -8,6 +8,7 @@
 #include "horovodpp/core/status.h"
 #include "horovodpp/core/thread/mutex.h"
 #include "horovodpp/kernel/allocator.h"
+#include "horovodpp/tensor/base/device_allocator.h"
 
 namespace hvd::autograd {
 namespace {
@@ -25,13 +26,13 @@ constexpr double kNoticed = 1e-3;
 
 constinit std::atomic<MemoryLedger*> MemoryLedger::current{nullptr};
 
-MemoryLedger::MemoryLedger() {
+MemoryLedger::MemoryLedger(Device device) : device_(device) {
   MutexLock lock(mutex());
   if (exists()) {
     throw Error(absl::FailedPreconditionError(
         "memory is watched already; only one MemoryWatch may exist at a time"));
   }
-  older_bytes_ = cpu_allocator().stats().current_bytes;
+  older_bytes_ = allocator_of(device).stats().current_bytes;
   bytes_ = older_bytes_;
   current.store(this);
 }
@@ -58,7 +59,7 @@ MemoryLedger::Peak MemoryLedger::peak() const {
 
 void MemoryLedger::allocated(const Block& block) {
   MutexLock lock(mutex());
-  MemoryLedger* const ledger = current.load();
+  MemoryLedger* const ledger = of(block);
   if (ledger == nullptr) return;
   ledger->add(block);
   ledger->bytes_ += block.bytes;
@@ -67,7 +68,7 @@ void MemoryLedger::allocated(const Block& block) {
 
 void MemoryLedger::freed(const Block& block) {
   MutexLock lock(mutex());
-  MemoryLedger* const ledger = current.load();
+  MemoryLedger* const ledger = of(block);
   if (ledger == nullptr) return;
   if (ledger->entries_.erase(block.storage) > 0) {
     ledger->bytes_ -= block.bytes;
@@ -79,7 +80,7 @@ void MemoryLedger::freed(const Block& block) {
 
 void MemoryLedger::saved(const Block& block, const std::string& maker) {
   MutexLock lock(mutex());
-  MemoryLedger* const ledger = current.load();
+  MemoryLedger* const ledger = of(block);
   Entry* const entry = ledger == nullptr ? nullptr : ledger->find(block);
   if (entry == nullptr) return;
   if (++entry->saved == 1) entry->maker = maker;
@@ -87,7 +88,7 @@ void MemoryLedger::saved(const Block& block, const std::string& maker) {
 
 void MemoryLedger::unsaved(const Block& block) {
   MutexLock lock(mutex());
-  MemoryLedger* const ledger = current.load();
+  MemoryLedger* const ledger = of(block);
   Entry* const entry = ledger == nullptr ? nullptr : ledger->find(block);
   // It may have been saved before the ledger began.
   if (entry != nullptr) entry->saved = std::max(entry->saved - 1, 0);
@@ -95,10 +96,16 @@ void MemoryLedger::unsaved(const Block& block) {
 
 void MemoryLedger::is_gradient(const Block& block, const Block& leaf) {
   MutexLock lock(mutex());
-  MemoryLedger* const ledger = current.load();
+  MemoryLedger* const ledger = of(block);
   if (ledger == nullptr) return;
   const std::uint64_t of = ledger->find_or_add(leaf).id;
   ledger->find_or_add(block).gradient_of = of;
+}
+
+MemoryLedger* MemoryLedger::of(const Block& block) {
+  MemoryLedger* const ledger = current.load();
+  const bool is_watched = ledger != nullptr && ledger->device_ == block.device;
+  return is_watched ? ledger : nullptr;
 }
 
 MemoryLedger::Entry* MemoryLedger::find(const Block& block) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A MemoryLedger lists the storages of all threads that live, with their
+// A MemoryLedger lists the storages of one device that live, with their
 // purposes, while it exists. It keeps the list of the moment at which they took
 // the most memory. Without a ledger an event costs one load.
 //
@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "horovodpp/core/device.h"
 #include "horovodpp/core/export.h"
 
 namespace HVD_EXPORT hvd {
@@ -25,6 +26,7 @@ class MemoryLedger {
     const void* storage = nullptr;
     std::int64_t bytes = 0;
     bool is_allocated = true;  // And not borrowed.
+    Device device = {};
   };
   struct Entry {
     std::uint64_t id = 0;  // Of this storage alone.
@@ -44,8 +46,9 @@ class MemoryLedger {
     std::int64_t older_bytes = 0;
   };
 
+  // Of the storages on `device`.
   //   hvd::Error (FailedPrecondition)  there is another ledger
-  MemoryLedger();
+  explicit MemoryLedger(Device device = Device::cpu());
   ~MemoryLedger();
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
@@ -69,6 +72,8 @@ class MemoryLedger {
   static void is_gradient(const Block& block, const Block& leaf);
 
  private:
+  // The ledger, if it is of the block's device; else null.
+  static MemoryLedger* of(const Block& block);
   Entry* find(const Block& block);
   Entry& add(const Block& block);
   Entry& find_or_add(const Block& block);
@@ -76,6 +81,7 @@ class MemoryLedger {
 
   static constinit std::atomic<MemoryLedger*> current;
 
+  const Device device_;
   // All under one lock.
   std::uint64_t last_id_ = 0;
   std::int64_t bytes_ = 0;

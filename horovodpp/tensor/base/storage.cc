@@ -27,7 +27,7 @@ Ref<Storage> Storage::borrow(void* data, std::size_t bytes, Device device,
 }
 
 Ref<Storage> Storage::alias(Ref<Storage> storage) {
-  void* data = storage->data();
+  void* data = storage->address();
   const std::size_t bytes = storage->bytes();
   const Device device = storage->device();
   return borrow(data, bytes, device, [kept = std::move(storage)](void*) {});
@@ -36,9 +36,9 @@ Ref<Storage> Storage::alias(Ref<Storage> storage) {
 Storage::~Storage() {
   if (MemoryLedger::exists()) MemoryLedger::freed(block());
   if (allocator_ != nullptr) {
-    allocator_->deallocate(data_, bytes_);
+    allocator_->deallocate(address_, bytes_);
   } else if (release_ != nullptr) {
-    (*release_)(data_);
+    (*release_)(address_);
   }
 }
 

@@ -35,13 +35,17 @@ class Storage : public Pooled {
   // The same memory with a separate version; keeps `storage` alive.
   static Ref<Storage> alias(Ref<Storage> storage);
 
+  // Where the CPU finds the bytes; null for memory of a GPU, and for no bytes.
   void* data() const { return data_; }
+  // The address on `device`.
+  void* address() const { return address_; }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
   MemoryLedger::Block block() const {
     return {.storage = this,
             .bytes = static_cast<std::int64_t>(bytes_),
-            .is_allocated = allocator_ != nullptr};
+            .is_allocated = allocator_ != nullptr,
+            .device = device_};
   }
 
   std::uint32_t version() const {
@@ -78,7 +82,8 @@ class Storage : public Pooled {
 
  private:
   Storage(void* data, std::size_t bytes, Device device)
-      : data_(data),
+      : data_(device.is_cpu() ? data : nullptr),
+        address_(data),
         bytes_(bytes),
         mark_(newest_mark.load(std::memory_order_relaxed)),
         device_(device) {}
@@ -89,6 +94,7 @@ class Storage : public Pooled {
   std::atomic<std::uint32_t> owners_{1};
   std::atomic<std::uint32_t> version_{0};
   void* data_;
+  void* address_;
   std::size_t bytes_;
   std::uint64_t mark_;
   std::atomic<std::uint64_t> seen_{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The per-thread state of operations: whether they are recorded, the source of
-// random numbers, and the memory for gradients. autograd/graph/graph_state.h
+// random numbers, the streams of GPUs, and the memory for gradients. autograd/graph/graph_state.h
 // has the graph's, and lists further per-thread state. Scopes set it:
 //
 //   {
@@ -13,6 +13,8 @@
 
 namespace HVD_EXPORT hvd {
 
+class StreamScope;
+
 namespace autograd {
 
 class ExpectedGradients;
@@ -24,6 +26,8 @@ struct ThreadModes {
   bool grad_enabled = true;
   bool inference_mode = false;
   Generator* generator = nullptr;  // Null: the thread's default.
+  // The innermost scope (stream_scope.h), or null: all default streams.
+  const StreamScope* streams = nullptr;
 };
 
 // Plain data, so that a read costs one or two instructions.

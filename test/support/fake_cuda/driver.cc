@@ -393,6 +393,15 @@ CuResult cuMemFree_v2(CuAddress memory) {
   return world().memory.free(memory) ? kSuccess : kInvalidValue;
 }
 
+CuResult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  if (current.empty()) return kInvalidContext;
+  constexpr std::size_t kTotal = std::size_t{1} << 36;
+  const std::size_t used = world().memory.bytes_of(current.back()->device);
+  *total = kTotal;
+  *free = used < kTotal ? kTotal - used : 0;
+  return kSuccess;
+}
+
 CuResult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   if (current.empty()) return kInvalidContext;
   if (const CuResult forbidden = unsafe()) return forbidden;

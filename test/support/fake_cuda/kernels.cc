@@ -2,11 +2,14 @@
 #include "test/support/fake_cuda/kernels.h"
 
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 
 #include "horovodpp/device/kernels/bodies.h"
 #include "horovodpp/device/kernels/names.h"
+#include "horovodpp/device/kernels/tensor_bodies.h"
+#include "horovodpp/device/kernels/tensor_names.h"
 
 namespace fake_cuda {
 namespace {
@@ -137,21 +140,104 @@ bool reduce(const void* parameter, unsigned blocks, const Reach& reach) {
   return true;
 }
 
+// Replaces the address of tensor `k`, whose elements have `bytes`, by a pointer
+// to visible memory. Strides may be negative.
+bool resolve_elements(ElementsArguments& arguments, std::size_t k,
+                      std::size_t bytes, const Reach& reach) {
+  auto* const memory = static_cast<std::byte*>(arguments.memory[k]);
+  if (memory == nullptr) return true;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  for (std::uint32_t d = 0; d < arguments.rank; ++d) {
+    const std::int64_t way = (arguments.sizes[d] - 1) * arguments.steps[d][k];
+    (way < 0 ? first : last) += way;
+  }
+  const auto size = static_cast<std::int64_t>(bytes);
+  std::byte* const begin =
+      reach(memory + first * size,
+            static_cast<std::size_t>(last - first + 1) * bytes);
+  if (begin == nullptr) return false;
+  arguments.memory[k] = begin - first * size;
+  return true;
+}
+
+// Runs `thread` for all threads, on tensors whose elements have these bytes.
+template <typename Thread>
+bool run_elements(const void* parameter, unsigned blocks, const Reach& reach,
+                  const std::function<std::size_t(const ElementsArguments&,
+                                                  std::size_t)>& bytes_of,
+                  Thread thread) {
+  const auto arguments = copy_of<ElementsArguments>(parameter);
+  if (arguments->rank < 1 || arguments->rank > ElementsArguments::kMostDims) {
+    return false;
+  }
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::size_t bytes = bytes_of(*arguments, k);
+    if (!resolve_elements(*arguments, k, bytes, reach)) return false;
+  }
+  for_each_thread(blocks,
+                  [&](const Place& place) { thread(*arguments, place); });
+  return true;
+}
+
+template <typename Lane>
+bool apply(const void* parameter, unsigned blocks, const Reach& reach) {
+  const auto bytes_of = [](const ElementsArguments& all, std::size_t) {
+    return hvd::size_of(all.from);
+  };
+  return run_elements(parameter, blocks, reach, bytes_of, apply_thread<Lane>);
+}
+
+template <typename Lane>
+bool compare_all(const void* parameter, unsigned blocks, const Reach& reach) {
+  const auto bytes_of = [](const ElementsArguments& all, std::size_t k) {
+    return k == ElementsArguments::kOut ? 1 : hvd::size_of(all.from);
+  };
+  return run_elements(parameter, blocks, reach, bytes_of, compare_thread<Lane>);
+}
+
+template <typename Word>
+bool move(const void* parameter, unsigned blocks, const Reach& reach) {
+  const auto bytes_of = [](const ElementsArguments&, std::size_t) {
+    return sizeof(Word);
+  };
+  return run_elements(parameter, blocks, reach, bytes_of, move_thread<Word>);
+}
+
+bool convert_any(const void* parameter, unsigned blocks, const Reach& reach) {
+  const auto bytes_of = [](const ElementsArguments& all, std::size_t k) {
+    return hvd::size_of(k == ElementsArguments::kOut ? all.to : all.from);
+  };
+  return run_elements(parameter, blocks, reach, bytes_of,
+                      convert_elements_thread);
+}
+
 }  // namespace
 
 const Kernel* find_kernel(const std::string& name) {
   static const std::map<std::string, Kernel> all = {
       {"hvd_copy", {sizeof(CopyArguments), copy}},
       {"hvd_judge", {sizeof(JudgeArguments), judge_all}},
+      {"hvd_to", {sizeof(ElementsArguments), convert_any}},
+#define HVD_ENTRY(name, Lane) {#name, {sizeof(ElementsArguments), apply<Lane>}},
+      HVD_APPLICATIONS(HVD_ENTRY)
+#undef HVD_ENTRY
+#define HVD_ENTRY(name, Lane) \
+  {#name, {sizeof(ElementsArguments), compare_all<Lane>}},
+          HVD_COMPARISONS(HVD_ENTRY)
+#undef HVD_ENTRY
+#define HVD_ENTRY(name, Word) {#name, {sizeof(ElementsArguments), move<Word>}},
+              HVD_MOVES(HVD_ENTRY)
+#undef HVD_ENTRY
 #define HVD_ENTRY(name, From, To) \
   {#name, {sizeof(CopyArguments), convert<From, To>}},
-      HVD_CONVERSIONS(HVD_ENTRY)
+                  HVD_CONVERSIONS(HVD_ENTRY)
 #undef HVD_ENTRY
 #define HVD_ENTRY(name, E) {#name, {sizeof(CopyArguments), look<E>}},
-          HVD_LOOKS(HVD_ENTRY)
+                      HVD_LOOKS(HVD_ENTRY)
 #undef HVD_ENTRY
 #define HVD_ENTRY(name, E) {#name, {sizeof(ReduceArguments), reduce<E>}},
-              HVD_REDUCTIONS(HVD_ENTRY)
+                          HVD_REDUCTIONS(HVD_ENTRY)
 #undef HVD_ENTRY
   };
   const auto found = all.find(name);

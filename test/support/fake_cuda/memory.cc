@@ -176,6 +176,15 @@ bool DeviceMemory::knows(std::uintptr_t address) const {
   return holding(address) != allocations_.end();
 }
 
+std::size_t DeviceMemory::bytes_of(int device) const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [address, one] : allocations_) {
+    if (one.device == device && !one.opened) bytes += one.bytes;
+  }
+  return bytes;
+}
+
 std::size_t DeviceMemory::allocations() const {
   const std::lock_guard lock(mutex_);
   return allocations_.size();

@@ -61,6 +61,8 @@ class DeviceMemory {
   bool knows(std::uintptr_t address) const;
 
   std::size_t allocations() const;
+  // Of this process's allocations.
+  std::size_t bytes_of(int device) const;
 
   // The number of allocations freed while other processes had them open.
   std::size_t freed_too_early() const { return freed_too_early_; }

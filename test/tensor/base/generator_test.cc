@@ -14,7 +14,7 @@ namespace {
 
 using autograd::Generator;
 using autograd::philox;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // The known answers of the authors' implementation (Random123, kat_vectors).
 TEST(Philox, GivesTheKnownAnswers) {
