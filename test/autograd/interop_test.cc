@@ -51,8 +51,8 @@ TEST(DLPack, RefusesUnsupportedTensors) {
   EXPECT_THROW(from_dlpack(nullptr), InvalidArgument);
   DLManagedTensor managed;
   managed.dl_tensor.dtype = {.code = 2, .bits = 32};
-  managed.dl_tensor.device = {.device_type = 2};
-  EXPECT_ERROR(InvalidArgument, "not the CPU", from_dlpack(&managed));
+  managed.dl_tensor.device = {.device_type = 4};
+  EXPECT_ERROR(InvalidArgument, "neither the CPU", from_dlpack(&managed));
   managed.dl_tensor.device = {};
   managed.dl_tensor.dtype = {.code = 5, .bits = 64};
   EXPECT_ERROR(InvalidArgument, "no dtype", from_dlpack(&managed));
