@@ -25,9 +25,7 @@ void* map_memory(std::size_t bytes) noexcept {
   return memory;
 }
 
-void unmap(std::uintptr_t place, std::size_t bytes) noexcept {
-  ::munmap(reinterpret_cast<void*>(place), bytes);
-}
+void unmap(void* place, std::size_t bytes) noexcept { ::munmap(place, bytes); }
 
 }  // namespace
 
@@ -45,17 +43,17 @@ void* PageHeap::take(std::size_t bytes) {
 
 // The beginning of the smallest range that is large enough.
 void* PageHeap::take_kept(std::size_t bytes) {
-  const auto found = by_size_.lower_bound({bytes, 0});
+  const auto found = by_size_.lower_bound({bytes, nullptr});
   if (found == by_size_.end()) return nullptr;
   const auto [size, place] = *found;
   forget(by_place_.find(place));
   if (size > bytes) keep(place + bytes, size - bytes);
-  return reinterpret_cast<void*>(place);
+  return place;
 }
 
 void PageHeap::give(void* block, std::size_t bytes) noexcept {
   const std::size_t size = in_units(bytes);
-  const auto place = reinterpret_cast<Place>(block);
+  const auto place = static_cast<Place>(block);
   if (kept_bytes_ + size > most_kept_) {
     unmap(place, size);
     return;

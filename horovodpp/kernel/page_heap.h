@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -40,7 +39,7 @@ class PageHeap {
   std::size_t kept_bytes() const { return kept_bytes_; }
 
  private:
-  using Place = std::uintptr_t;
+  using Place = std::byte*;
   using Range = std::map<Place, std::size_t>::iterator;
 
   void* take_kept(std::size_t bytes);

@@ -342,7 +342,7 @@ void pad_to_same_size(Convolution& c) {
   o.padding = {zeros.depth / 2, zeros.height / 2, zeros.width / 2};
   std::vector<std::int64_t> widths = {0, zeros.width % 2, 0, zeros.height % 2,
                                       0, zeros.depth % 2};
-  widths.resize(static_cast<std::size_t>(2 * c.dims));
+  widths.resize(2 * static_cast<std::size_t>(c.dims));
   const auto is_odd = [](std::int64_t width) { return width != 0; };
   if (std::any_of(widths.begin(), widths.end(), is_odd)) {
     c.x = pad(c.x, widths);

@@ -136,10 +136,13 @@ TapLine covering_taps_of(const ResizedLine& line, InterpolateMode mode,
   const double reach = unit * (mode == InterpolateMode::kLinear ? 1.0 : 2.0);
   for (std::int64_t i = 0; i < line.to; ++i) {
     const double center = step * (static_cast<double>(i) + 0.5);
-    const auto begin = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(center - reach + 0.5), 0, line.from);
-    const auto end = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(center + reach + 0.5), begin, line.from);
+    // In PyTorch's order of operations, for its bits.
+    const double low = center - reach + 0.5;
+    const double high = center + reach + 0.5;
+    const auto begin =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(low), 0, line.from);
+    const auto end = std::clamp<std::int64_t>(static_cast<std::int64_t>(high),
+                                              begin, line.from);
     const std::size_t first = taps.weight.size();
     double sum = 0;
     for (std::int64_t at = begin; at < end; ++at) {
