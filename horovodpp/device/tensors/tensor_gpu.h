@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TensorGpu is one GPU as tensors use it: their memory, copies,
-// and kernels. All work
-// goes into the stream that a call names (a cudaStream_t; nullptr: the legacy
-// default stream), and the host does not wait for it.
+// A TensorGpu is one GPU as tensors use it: their memory, copies, and kernels.
+// All work goes into the stream that a call names (a cudaStream_t; nullptr: the
+// legacy default stream), and the host does not wait for it.
 //
 //   TensorGpu& gpu = TensorGpu::of(0);
 //   void* memory = gpu.allocate(bytes, stream);
