@@ -59,6 +59,8 @@ NO_OPERATIONS = {
     "times_factor": "for intermediate results; as mul",
     "without": "for intermediate results; as squeeze",
 }
+# Overloads without a statement, by name.
+NO_OVERLOADS = {"to": 1}  # to(device); test/tensor/gpu
 NO_METHODS = {
     "alias": "for operations; detach() is one",
     "grad": "get_grad",
@@ -82,7 +84,8 @@ def declared(root):
     counts = collections.Counter()
     for text in headers(root):
         counts.update(re.findall(rf"^{RESULT} (\w+)\(", text, re.MULTILINE))
-    return {name: n for name, n in counts.items() if name not in NO_OPERATIONS}
+    return {name: n - NO_OVERLOADS.get(name, 0) for name, n in counts.items()
+            if name not in NO_OPERATIONS}
 
 
 def methods(root):

@@ -79,10 +79,10 @@ TEST(ParallelFor, PassesOnWhatABodyThrows) {
 TEST(ParallelFor, ReportsThatMemoryRanOutInItsBody) {
   set_num_threads(3);
   constexpr std::size_t kTooMany = std::size_t{1} << 62;
-  for (const std::int64_t from : {0, 150'000}) {
+  for (const std::int64_t where : {0, 150'000}) {
     const auto run = [&] {
-      parallel_for({.count = 200'000}, [&](auto begin, auto) {
-        const Scratch memory(begin < from ? 64 : kTooMany);
+      parallel_for({.count = 200'000}, [&](auto begin, auto end) {
+        const Scratch memory(begin <= where && where < end ? kTooMany : 64);
       });
     };
     EXPECT_ERROR(Error, "out of memory", run());

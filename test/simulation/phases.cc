@@ -141,6 +141,11 @@ void Generator::submit_and_wait_everywhere(const std::vector<int>& items) {
   }
 }
 
+bool Generator::is_of_members(int set) const {
+  return std::find(sets_of_members_.begin(), sets_of_members_.end(), set) !=
+         sets_of_members_.end();
+}
+
 void Generator::add_sets() {
   std::vector<int> items;
   std::vector<std::vector<int>> wanted;
@@ -158,10 +163,12 @@ void Generator::add_sets() {
       item.request.kind = RequestKind::kNewProcessSet;
       item.ranks = members;
     }
+    // A set that its members have made may have the same ranks.
     const bool exists =
         !by_members &&
         std::any_of(live_sets_.begin(), live_sets_.end(), [&](int set) {
-          return program_.sets[static_cast<std::size_t>(set)] == members;
+          return program_.sets[static_cast<std::size_t>(set)] == members &&
+                 !is_of_members(set);
         });
     if (!by_members && program_.size() > 1 && random_.percent(10)) {
       const int odd = random_.below(program_.size());
@@ -222,10 +229,7 @@ void Generator::remove_set() {
     }
   }
   // Others do not know the number of a set that its members have made.
-  const bool is_of_members =
-      std::find(sets_of_members_.begin(), sets_of_members_.end(), set) !=
-      sets_of_members_.end();
-  if (is_of_members || random_.percent(40)) {
+  if (is_of_members(set) || random_.percent(40)) {
     removal.request.kind = RequestKind::kFreeProcessSet;
     removal.request.ranks = removal.ranks = members;
   }

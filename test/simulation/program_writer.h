@@ -136,6 +136,7 @@ class Generator {
   void join();
   void round_of(Tensor& tensor, int round, const std::vector<int>& rounds,
                 std::vector<std::vector<int>>& items);
+  bool is_of_members(int set) const;
   void add_sets();
   void remove_set();
   Item item_of_all(coordinator::RequestKind kind, const std::string& name);
