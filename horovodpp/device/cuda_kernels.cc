@@ -2,6 +2,7 @@
 #include "horovodpp/device/cuda_kernels.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "horovodpp/core/reduce_arithmetic.h"
@@ -75,64 +76,19 @@ unsigned blocks_of(const CopyArguments& arguments) {
 
 absl::StatusOr<std::unique_ptr<CudaKernels>> CudaKernels::load(
     const CudaContext& context) {
-  const CurrentContext current(context);
-  HVD_RETURN_IF_ERROR(current.status());
-  absl::Status refusal;
-  for (const void* const image : kernels::images()) {
-    CuModule module = nullptr;
-    refusal =
-        status_of(*context.api, context.api->cuModuleLoadData(&module, image),
-                  "cuModuleLoadData");
-    if (!refusal.ok()) continue;
-    std::unique_ptr<CudaKernels> loaded(new CudaKernels(context, module));
-    HVD_RETURN_IF_ERROR(loaded->find_all());
-    return loaded;
-  }
-  return refusal;
-}
-
-CudaKernels::~CudaKernels() {
-  const CurrentContext current(context_);
-  context_.api->cuModuleUnload(module_);
-}
-
-absl::Status CudaKernels::find_all() {
-  // Asking about a kernel loads it now. Otherwise a driver may load it at its
-  // first launch, and that waits for all work of the GPU.
-  const auto find = [&](const char* name) -> absl::Status {
-    CuFunction& function = functions_[name];
-    HVD_RETURN_IF_ERROR(
-        status_of(*context_.api,
-                  context_.api->cuModuleGetFunction(&function, module_, name),
-                  "cuModuleGetFunction"));
-    int registers = 0;
-    return status_of(*context_.api,
-                     context_.api->cuFuncGetAttribute(
-                         &registers, kCuRegistersOfFunction, function),
-                     "cuFuncGetAttribute");
-  };
-  HVD_RETURN_IF_ERROR(find(kCopy));
-  HVD_RETURN_IF_ERROR(find(kJudge));
-#define HVD_FIND(name, ...) HVD_RETURN_IF_ERROR(find(#name));
-  HVD_CONVERSIONS(HVD_FIND)
-  HVD_LOOKS(HVD_FIND)
-  HVD_REDUCTIONS(HVD_FIND)
-#undef HVD_FIND
-  return absl::OkStatus();
+#define HVD_NAME(name, ...) #name,
+  HVD_ASSIGN_OR_RETURN(
+      auto module, CudaModule::load(context, kernels::images(),
+                                    {kCopy, kJudge,
+                                     HVD_CONVERSIONS(HVD_NAME) HVD_LOOKS(
+                                         HVD_NAME) HVD_REDUCTIONS(HVD_NAME)}));
+#undef HVD_NAME
+  return std::unique_ptr<CudaKernels>(new CudaKernels(std::move(module)));
 }
 
 absl::Status CudaKernels::launch(CudaStream& stream, const std::string& name,
                                  unsigned blocks, void* arguments) const {
-  const CurrentContext current(context_);
-  HVD_RETURN_IF_ERROR(current.status());
-  void* parameters[] = {arguments};
-  return annotate(
-      status_of(*context_.api,
-                context_.api->cuLaunchKernel(
-                    functions_.at(name), blocks, 1, 1, kernels::kThreads, 1, 1,
-                    0, stream.handle(), parameters, nullptr),
-                "cuLaunchKernel"),
-      name);
+  return module_->launch(name, blocks, arguments, stream.handle());
 }
 
 absl::Status CudaKernels::copy(CudaStream& stream,

@@ -13,16 +13,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/core/reduce_op.h"
-#include "horovodpp/device/cuda_driver.h"
+#include "horovodpp/device/cuda_context.h"
+#include "horovodpp/device/cuda_module.h"
 #include "horovodpp/device/cuda_stream.h"
 #include "horovodpp/device/kernels/arguments.h"
 
@@ -35,9 +36,6 @@ class CudaKernels {
   //   Internal  the driver accepts no image; says why
   static absl::StatusOr<std::unique_ptr<CudaKernels>> load(
       const CudaContext& context);
-  ~CudaKernels();
-  CudaKernels(const CudaKernels&) = delete;
-  CudaKernels& operator=(const CudaKernels&) = delete;
 
   // Pieces per launch; more pieces take more launches.
   static constexpr std::size_t kPiecesOfLaunch = kernels::kMostPieces;
@@ -85,16 +83,13 @@ class CudaKernels {
                       const kernels::ReduceArguments& arguments) const;
 
  private:
-  CudaKernels(const CudaContext& context, CuModule module)
-      : context_(context), module_(module) {}
+  explicit CudaKernels(std::unique_ptr<CudaModule> module)
+      : module_(std::move(module)) {}
 
-  absl::Status find_all();
   absl::Status launch(CudaStream& stream, const std::string& name,
                       unsigned blocks, void* arguments) const;
 
-  const CudaContext context_;
-  const CuModule module_;
-  std::map<std::string, CuFunction> functions_;
+  const std::unique_ptr<const CudaModule> module_;
 };
 
 }  // namespace hvd::device

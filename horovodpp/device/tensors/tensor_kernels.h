@@ -8,13 +8,14 @@
 // Immutable, thread-safe; errors are Internal, with the driver's words.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "horovodpp/device/cuda_context.h"
+#include "horovodpp/device/cuda_module.h"
 #include "horovodpp/device/kernels/tensor_arguments.h"
 
 namespace hvd::device {
@@ -24,9 +25,6 @@ class TensorKernels {
   //   Internal  the driver accepts no image; says why
   static absl::StatusOr<std::unique_ptr<TensorKernels>> load(
       const CudaContext& context);
-  ~TensorKernels();
-  TensorKernels(const TensorKernels&) = delete;
-  TensorKernels& operator=(const TensorKernels&) = delete;
 
   // Enqueues kernel `name`, one of tensor_names.h, unless there are no elements.
   absl::Status launch(std::string_view name,
@@ -34,13 +32,10 @@ class TensorKernels {
                       CuStream stream) const;
 
  private:
-  TensorKernels(const CudaContext& context, CuModule module)
-      : context_(context), module_(module) {}
-  absl::Status find_all();
+  explicit TensorKernels(std::unique_ptr<CudaModule> module)
+      : module_(std::move(module)) {}
 
-  const CudaContext context_;
-  const CuModule module_;
-  std::map<std::string_view, CuFunction> functions_;
+  const std::unique_ptr<const CudaModule> module_;
 };
 
 }  // namespace hvd::device
