@@ -12,8 +12,8 @@
 namespace HVD_EXPORT hvd {
 namespace data::augment {
 
-// A change that a policy makes to an image. The magnitude is torchvision's: a factor
-// minus 1 for brightness, color, contrast and sharpness; pixels of a
+// A change that a policy makes to an image. The magnitude is torchvision's: a
+// factor minus 1 for brightness, color, contrast and sharpness; pixels of a
 // translation; degrees of a rotation; the tangent of a shear's angle; bits to
 // keep of a posterized byte; and a share of white for solarize.
 enum class Augmentation {
