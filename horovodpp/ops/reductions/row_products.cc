@@ -13,6 +13,7 @@
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/kernel/visit.h"
 #include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/reductions/row_shape.h"
 #include "horovodpp/ops/reductions/scan_ops.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
@@ -24,21 +25,6 @@ namespace {
 constexpr std::int64_t kAtOnce = 16;
 template <typename T>
 using Part = std::array<T, kAtOnce>;
-
-// A row-major tensor as [outer, n, inner], whose products have [outer, inner].
-struct ProductShape {
-  std::int64_t outer = 1;
-  std::int64_t n = 1;
-  std::int64_t inner = 1;
-};
-
-ProductShape product_shape(const Dims& shape, std::size_t dim) {
-  ProductShape result;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    (d < dim ? result.outer : d == dim ? result.n : result.inner) *= shape[d];
-  }
-  return result;
-}
 
 // Integers wrap around.
 template <typename T>
@@ -92,7 +78,7 @@ void multiply_others(const T* x, T dy, T* dx, std::int64_t n) {
 // The same for columns.
 template <typename T>
 void multiply_others_in_columns(const T* x, const T* dy, T* dx,
-                                const ProductShape& s, std::size_t columns) {
+                                const RowShape& s, std::size_t columns) {
   Part<T> so_far;
   so_far.fill(T(1));
   const T* const end = x + s.n * s.inner;
@@ -130,7 +116,7 @@ void row_gradient(const T* x, T y, T dy, T* dx, std::int64_t n) {
 // Calls row(r, at) for each row of adjacent elements: its product's place and
 // its own. Otherwise columns(r, at, count) for each strip of columns.
 template <typename Row, typename Columns>
-void for_each_product(const ProductShape& s, Row row, Columns columns) {
+void for_each_product(const RowShape& s, Row row, Columns columns) {
   if (s.inner == 1) {
     parallel_for({.count = s.outer, .cost = s.n},
                  [&](std::int64_t begin, std::int64_t end) {
@@ -152,7 +138,7 @@ void for_each_product(const ProductShape& s, Row row, Columns columns) {
 }
 
 template <typename T>
-void multiply_up(const ProductShape& s, const T* x, T* y) {
+void multiply_up(const RowShape& s, const T* x, T* y) {
   for_each_product(
       s,
       [&](std::int64_t r, std::int64_t at) {
@@ -171,7 +157,7 @@ void multiply_up(const ProductShape& s, const T* x, T* y) {
 }
 
 template <typename T>
-void gradients(const ProductShape& s, const T* x, const T* dy, T* dx) {
+void gradients(const RowShape& s, const T* x, const T* dy, T* dx) {
   for_each_product(
       s,
       [&](std::int64_t r, std::int64_t at) {
@@ -205,7 +191,7 @@ struct ProdBackward final : Node {
       const Tensor in = factors.contiguous(), dy = grads[0].contiguous();
       const Tensor out = empty(in.shape(), {.dtype = in.dtype()});
       visit_floating(in.dtype(), "prod", [&]<typename T>(TypeTag<T>) {
-        gradients(product_shape(in.shape(), static_cast<std::size_t>(dim)),
+        gradients(row_shape(in.shape(), static_cast<std::size_t>(dim)),
                   in.data<T>(), dy.data<T>(), out.data<T>());
       });
       results[0] = out;
@@ -226,7 +212,7 @@ Tensor products_along(const Tensor& x, std::int64_t dim) {
     shape[static_cast<std::size_t>(dim)] = 1;
     const Tensor y = empty(shape, {.dtype = in.dtype()});
     const auto run = [&]<typename T>(TypeTag<T>) {
-      multiply_up(product_shape(in.shape(), static_cast<std::size_t>(dim)),
+      multiply_up(row_shape(in.shape(), static_cast<std::size_t>(dim)),
                   in.data<T>(), y.data<T>());
     };
     if (in.dtype() == DType::kI64) {

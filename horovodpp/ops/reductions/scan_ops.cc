@@ -12,6 +12,7 @@
 #include "horovodpp/core/dtype.h"
 #include "horovodpp/kernel/parallel.h"
 #include "horovodpp/ops/elementwise_ops.h"
+#include "horovodpp/ops/reductions/row_shape.h"
 #include "horovodpp/ops/shape_ops.h"
 #include "horovodpp/tensor/factories.h"
 #include "horovodpp/tensor/map.h"
@@ -21,28 +22,13 @@ namespace hvd {
 namespace autograd {
 namespace {
 
-// A row-major tensor as [outer, n, inner].
-struct ScanShape {
-  std::int64_t outer = 1;
-  std::int64_t n = 1;
-  std::int64_t inner = 1;
-};
-
-ScanShape scan_shape(const Dims& shape, std::size_t dim) {
-  ScanShape result;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    (d < dim ? result.outer : d == dim ? result.n : result.inner) *= shape[d];
-  }
-  return result;
-}
-
 template <typename T>
 using ScanSum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
 // Rows of n elements, from the first or from the last. Several rows at a time
 // hide the latency of an addition.
 template <typename T>
-void add_up_rows(const T* x, T* y, const ScanShape& shape, bool reversed) {
+void add_up_rows(const T* x, T* y, const RowShape& shape, bool reversed) {
   constexpr std::int64_t kRows = 4;
   const std::int64_t n = shape.n;
   const std::int64_t step = reversed ? -1 : 1;
@@ -72,7 +58,7 @@ void add_up_rows(const T* x, T* y, const ScanShape& shape, bool reversed) {
 
 // Columns of n elements, kColumns at a time.
 template <typename T>
-void add_up_columns(const T* x, T* y, const ScanShape& shape, bool reversed) {
+void add_up_columns(const T* x, T* y, const RowShape& shape, bool reversed) {
   constexpr std::int64_t kColumns = 64;
   const std::int64_t strips = (shape.inner + kColumns - 1) / kColumns;
   const std::int64_t step = reversed ? -shape.inner : shape.inner;
@@ -100,7 +86,7 @@ void add_up_columns(const T* x, T* y, const ScanShape& shape, bool reversed) {
 }
 
 template <typename T>
-void add_up(const T* x, T* y, const ScanShape& shape, bool reversed) {
+void add_up(const T* x, T* y, const RowShape& shape, bool reversed) {
   if (shape.outer * shape.n * shape.inner == 0) return;
   if (shape.inner == 1) return add_up_rows(x, y, shape, reversed);
   add_up_columns(x, y, shape, reversed);
@@ -120,7 +106,7 @@ Tensor cumsum_along(const Tensor& x, std::size_t dim, bool reversed) {
     const Tensor in = x.detach().contiguous();
     const Tensor sums = empty(in.shape(), {.dtype = in.dtype()});
     visit(in.dtype(), [&]<typename T>(TypeTag<T>) {
-      add_up(in.data<T>(), sums.data<T>(), scan_shape(in.shape(), dim),
+      add_up(in.data<T>(), sums.data<T>(), row_shape(in.shape(), dim),
              reversed);
     });
     return sums;
